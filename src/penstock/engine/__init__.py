@@ -1,0 +1,1 @@
+"""The network as Spark DataFrames."""

@@ -1,0 +1,1 @@
+"""What is asked: operators, the graph of them, CQL."""

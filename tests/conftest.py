@@ -1,0 +1,59 @@
+"""What all tests share: one Spark session, UTC everywhere, the Hypothesis profiles."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+from pyspark.sql import SparkSession
+
+# Rows with timestamps arrive in Python as naive datetimes in the local time zone.
+os.environ["TZ"] = "UTC"
+time.tzset()
+
+# An example may be slow because Spark is: no deadline.
+# `HYPOTHESIS_PROFILE=thorough make test` tries more of them.
+settings.register_profile("ci", deadline=None, print_blob=True, max_examples=100)
+settings.register_profile(
+    "thorough",
+    settings.get_profile("ci"),
+    max_examples=2000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A small local session; every test that needs Spark shares it."""
+    # Another Spark on this machine, or its settings, must not take part.
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS"):
+        os.environ.pop(name, None)
+    # Without it Spark looks up the name of this machine, which need not resolve.
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Python workers run in this environment, not in whatever `python3` is.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+    scratch = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("penstock-tests")
+        .config("spark.driver.memory", "2g")  # handed to the JVM when it is launched, just below
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.local.dir", str(scratch / "local"))
+        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.pollingDelay", "10ms")
+        .getOrCreate()
+    )
+    yield session
+    for query in session.streams.active:
+        query.stop()
+    session.stop()
