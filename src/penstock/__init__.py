@@ -1,5 +1,52 @@
-"""Load shedding and fast windows for Spark Structured Streaming."""
+"""Penstock keeps windowed Spark streams within a latency target.
+
+>>> import penstock as ps
+>>> ps.sum("size")
+Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None)
+"""
 
 from importlib.metadata import version
 
+from penstock.engine.run import Run
+from penstock.engine.stream import Stream, WindowQuery, stream
+from penstock.errors import PenstockError
+from penstock.network.aggregates import (
+    approx_count_distinct,
+    approx_percentile,
+    avg,
+    count,
+    max,  # noqa: A004 - as in Spark's functions
+    min,  # noqa: A004 - as in Spark's functions
+    stddev_pop,
+    stddev_samp,
+    sum,  # noqa: A004 - as in Spark's functions
+    user_defined,
+    var_pop,
+    var_samp,
+)
+from penstock.windows import Density, Fold
+
 __version__ = version("penstock")
+
+__all__ = [
+    "Density",
+    "Fold",
+    "PenstockError",
+    "Run",
+    "Stream",
+    "WindowQuery",
+    "__version__",
+    "approx_count_distinct",
+    "approx_percentile",
+    "avg",
+    "count",
+    "max",
+    "min",
+    "stddev_pop",
+    "stddev_samp",
+    "stream",
+    "sum",
+    "user_defined",
+    "var_pop",
+    "var_samp",
+]

@@ -101,9 +101,7 @@ def price(spec: WindowSpec, rungs: tuple[int, ...], density: Density) -> float:
 
 def _spread(k: int, rungs: tuple[int, ...]) -> float:
     """Windows that take a pane or, for its share of them, the blocks above it."""
-    inner = sum(
-        above / length - 1 for length, above in zip(rungs[:-1], rungs[1:], strict=True)
-    )
+    inner = sum(above / length - 1 for length, above in zip(rungs[:-1], rungs[1:], strict=True))
     return inner + (k - rungs[-1] + 1) / rungs[-1]
 
 

@@ -1,0 +1,33 @@
+"""What went wrong in Spark, in one line; the trace is kept apart."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.errors import StreamFailed
+
+# Spark names its errors in brackets; an outer one wraps the one that matters.
+_NAMED = re.compile(r"\[(?!STREAM_FAILED|FAILED_EXECUTE_UDF|TASK_WRITE)[A-Z][A-Z0-9_.]+\][^\n\[]*")
+_PYTHON = re.compile(r"^[\w.]*(?:Error|Exception|Overflow|Failed): [^\n]+", re.MULTILINE)
+
+
+def stream_failed(name: str, error: BaseException) -> StreamFailed:
+    """The failure of a stream, with its cause in one line.
+
+    Args:
+        name: what the user calls the stream.
+        error: what Spark raised.
+    """
+    trace = str(error)
+    return StreamFailed(f"stream {name!r} failed: {cause(trace)}", trace=trace)
+
+
+def cause(trace: str) -> str:
+    """What a trace says in words: an error of the user's Python, or one that Spark names.
+
+    >>> cause("[STREAM_FAILED] Query [id = 1] terminated: [ARITHMETIC_OVERFLOW] long overflow.")
+    '[ARITHMETIC_OVERFLOW] long overflow.'
+    """
+    python = _PYTHON.findall(trace) if "Traceback (most recent call last)" in trace else []
+    found = python or [match.group(0) for match in _NAMED.finditer(trace)] or trace.splitlines()
+    return found[0].strip() if found else "no reason given"

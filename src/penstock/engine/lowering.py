@@ -1,0 +1,205 @@
+"""How Spark computes an aggregate: its partial over a pane, the merge of partials, the final.
+
+Each is one column. The partial of avg is a struct of sum and count; the partial of a variance is
+count, mean and the sum of squared distances from it, merged as Chan, Golub and LeVeque do, because
+the shorter formula with sums of squares loses its digits where the mean is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
+
+from penstock.errors import SchemaError, complaint
+from penstock.network.aggregates import Aggregate
+
+DECIMAL_DIGITS = 38
+_EXACT_DIGITS = 10
+"""Digits that a quotient must have beyond those of the answer, to be rounded only once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """An aggregate as Spark columns.
+
+    Args:
+        partial: an aggregate over rows.
+        merge: an aggregate over the column of partials; None if partials cannot be merged.
+        final: the answer, from a partial or from merged ones.
+    """
+
+    partial: Column
+    merge: Callable[[Column], Column] | None
+    final: Callable[[Column], Column]
+
+
+def lower(aggregate: Aggregate, of: DataType, *, ansi: bool) -> Lowered:
+    """The aggregate over a column of that type.
+
+    Args:
+        aggregate: one that is not the user's own.
+        of: type of the column; any for count(*).
+        ansi: whether an overflow is an error (spark.sql.ansi.enabled).
+    """
+    if aggregate.column is None:
+        return Lowered(F.count(F.lit(1)), F.sum, _same)
+    x = F.expr(aggregate.column)
+    match aggregate.function:
+        case "count":
+            return Lowered(F.count(x), F.sum, _same)
+        case "min":
+            return Lowered(F.min(x), F.min, _same)
+        case "max":
+            return Lowered(F.max(x), F.max, _same)
+        case "sum":
+            _require(aggregate, of, (NumericType, DayTimeIntervalType, YearMonthIntervalType))
+            return _sum(x, of, ansi=ansi)
+        case "avg":
+            _require(aggregate, of, (NumericType,))
+            return _avg(x, of)
+        case "approx_count_distinct":
+            return _distinct(aggregate, x, of)
+        case "approx_percentile":
+            _require(aggregate, of, (NumericType,))
+            return _percentile(x, aggregate.parameter or 0.0)
+        case _:
+            _require(aggregate, of, (NumericType,))
+            return _variance(aggregate.function, x)
+
+
+def _same(column: Column) -> Column:
+    return column
+
+
+def _sum(x: Column, of: DataType, *, ansi: bool) -> Lowered:
+    if not isinstance(of, DecimalType):
+        return Lowered(F.sum(x), F.sum, _same)
+    # Spark adds ten digits for each sum; the sum of sums must stay of the type of one.
+    result = DecimalType(min(of.precision + 10, DECIMAL_DIGITS), of.scale)
+    if ansi:
+        return Lowered(F.sum(x), lambda p: F.sum(p).cast(result), _same)
+    # Without ANSI an overflow is a null, which a merge must not take for 'no values'.
+    lost = F.sum(x).isNull() & (F.count(x) > 0)
+    return Lowered(
+        F.struct(F.sum(x).alias("s"), lost.alias("lost")),
+        lambda p: F.struct(F.sum(p["s"]).cast(result).alias("s"), F.max(p["lost"]).alias("lost")),
+        lambda p: F.when(~p["lost"], p["s"]),
+    )
+
+
+def _avg(x: Column, of: DataType) -> Lowered:
+    if isinstance(of, DecimalType):
+        return _decimal_avg(x, of)
+    number = x.cast("double")  # as Spark adds them up
+    return Lowered(
+        F.struct(F.sum(number).alias("s"), F.count(x).alias("n")),
+        lambda p: F.struct(F.sum(p["s"]).alias("s"), F.sum(p["n"]).alias("n")),
+        lambda p: F.when(p["n"] > 0, p["s"] / p["n"]),
+    )
+
+
+def _decimal_avg(x: Column, of: DecimalType) -> Lowered:
+    total = DecimalType(min(of.precision + 10, DECIMAL_DIGITS), of.scale)
+    scale = min(of.scale + 4, DECIMAL_DIGITS)
+    result = DecimalType(min(of.precision + 4, DECIMAL_DIGITS), scale)
+    # Spark keeps this many digits after the point when it divides the sum by the count.
+    quotient = DECIMAL_DIGITS - (total.precision - total.scale)
+    if quotient < scale + _EXACT_DIGITS:
+        return Lowered(F.avg(x), None, _same)
+    return Lowered(
+        F.struct(F.sum(x).alias("s"), F.count(x).alias("n")),
+        lambda p: F.struct(F.sum(p["s"]).cast(total).alias("s"), F.sum(p["n"]).alias("n")),
+        lambda p: F.when(p["n"] > 0, (p["s"] / p["n"].cast("decimal(20,0)")).cast(result)),
+    )
+
+
+def _variance(function: str, x: Column) -> Lowered:
+    number = x.cast("double")
+    partial = F.struct(
+        F.count(number).cast("double").alias("n"),
+        F.avg(number).alias("mean"),
+        (F.var_pop(number) * F.count(number)).alias("m2"),
+    )
+    sample = function.endswith("_samp")
+
+    def final(p: Column) -> Column:
+        degrees = p["n"] - 1.0 if sample else p["n"]
+        variance = F.when(degrees > 0, p["m2"] / degrees)
+        return F.sqrt(variance) if function.startswith("stddev") else variance
+
+    return Lowered(partial, _merge_moments, final)
+
+
+def _merge_moments(p: Column) -> Column:
+    """Welford's moments of all parts: they have no operator of their own, so a list is folded."""
+    zero = F.struct(F.lit(0.0).alias("n"), F.lit(0.0).alias("mean"), F.lit(0.0).alias("m2"))
+
+    def both(a: Column, b: Column) -> Column:
+        n = a["n"] + b["n"]
+        apart = b["mean"] - a["mean"]
+        return F.struct(
+            n.alias("n"),
+            (a["mean"] + apart * b["n"] / n).alias("mean"),
+            (a["m2"] + b["m2"] + apart * apart * a["n"] * b["n"] / n).alias("m2"),
+        )
+
+    return F.aggregate(F.collect_list(F.when(p["n"] > 0, p)), zero, both)
+
+
+def _distinct(aggregate: Aggregate, x: Column, of: DataType) -> Lowered:
+    if isinstance(of, (IntegralType, BooleanType, DateType)):
+        x = (
+            x.cast("int").cast("bigint")
+            if not isinstance(of, (IntegralType, DateType))
+            else (F.unix_date(x).cast("bigint") if isinstance(of, DateType) else x.cast("bigint"))
+        )
+    elif isinstance(of, TimestampType):
+        x = F.unix_micros(x)
+    elif isinstance(of, (DoubleType, FloatType)):
+        x = (x + F.lit(0.0)).cast("string")  # 0.0 and -0.0 are one value
+    elif isinstance(of, (DecimalType, TimestampNTZType)):
+        x = x.cast("string")
+    else:
+        _require(aggregate, of, (StringType, BinaryType))
+    return Lowered(F.hll_sketch_agg(x), F.hll_union_agg, F.hll_sketch_estimate)
+
+
+def _percentile(x: Column, quantile: float) -> Lowered:
+    return Lowered(
+        F.kll_sketch_agg_double(x.cast("double")),
+        F.kll_merge_agg_double,
+        lambda p: F.when(
+            F.kll_sketch_get_n_double(p) > 0,
+            F.kll_sketch_get_quantile_double(p, F.lit(quantile)),
+        ),
+    )
+
+
+def _require(aggregate: Aggregate, of: DataType, types: tuple[type[DataType], ...]) -> None:
+    if not isinstance(of, types):
+        wanted = " or ".join(t.__name__.removesuffix("Type").lower() for t in types)
+        hint = (
+            f"such as cast({aggregate.column} AS {'string' if StringType in types else 'double'})"
+        )
+        raise SchemaError(
+            complaint(str(aggregate), f"needs a column of type {wanted}", of.simpleString(), hint)
+        )

@@ -1,0 +1,87 @@
+"""A look at the first batch of a stream tells how full its panes are.
+
+The batch is read once more when the stream starts: nothing is taken from the source for good. A
+source that has no data yet, or takes too long, is not waited for.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from penstock.engine.columns import block_starts
+from penstock.engine.step import quoted
+from penstock.network.query import Query
+from penstock.windows import Density, Ladder
+
+PATIENCE = 20.0
+"""Seconds that a stream's first batch is waited for."""
+
+
+def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density | None:
+    """The density of the first batch; None if there was none in time.
+
+    Args:
+        rows: a streaming DataFrame.
+        query: whose panes and keys are counted.
+        patience: seconds to wait.
+    """
+    found: list[Density] = []
+    seen = threading.Event()
+
+    def count(batch: DataFrame, _: int) -> None:
+        if seen.is_set():
+            return
+        density = density_of(batch, query)
+        if density is not None:
+            found.append(density)
+            seen.set()
+
+    with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
+        try:
+            stream = (
+                rows.writeStream.foreachBatch(count)
+                .option("checkpointLocation", folder)
+                .trigger(availableNow=True)
+                .start()
+            )
+            _wait(stream, seen, patience)
+            stream.stop()
+        except PySparkException:
+            return None  # the stream itself will say what is wrong with its source
+    return found[0] if found else None
+
+
+def density_of(batch: DataFrame, query: Query) -> Density | None:
+    """Rows per pane and key, and panes per batch; None for a batch without rows.
+
+    Args:
+        batch: some rows of the stream.
+        query: whose panes and keys are counted.
+    """
+    spec = query.window
+    time = F.unix_micros(F.col(quoted(spec.rattr)))
+    pane = block_starts(time, Ladder(spec))[0]
+    group = F.struct(pane.alias("pane"), *(F.col(quoted(key)) for key in query.keys))
+    row = (
+        batch.where(time.isNotNull())
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.approx_count_distinct(group, 0.02).alias("groups"),
+            (F.max(time) - F.min(time)).alias("span"),
+        )
+        .first()
+    )
+    if row is None or not row["rows"]:
+        return None
+    return Density(row["rows"] / max(1, row["groups"]), max(1, row["span"]) / spec.slide)
+
+
+def _wait(stream: object, seen: threading.Event, patience: float) -> None:
+    waited = 0.0
+    while waited < patience and not seen.wait(0.05) and stream.isActive:  # type: ignore[attr-defined]
+        waited += 0.05

@@ -1,0 +1,53 @@
+"""What a checkpoint was made with; its state fits no other way of computing the windows."""
+
+from __future__ import annotations
+
+import json
+
+from penstock.engine.files import Folder
+from penstock.errors import UsageError
+from penstock.network.query import Query
+from penstock.windows import Evaluation
+
+_FOLDER, _FILE = "penstock", "evaluation.json"
+
+
+def recorded(checkpoint: str) -> Evaluation | None:
+    """How the windows of this checkpoint are computed; None if it is new."""
+    entry = _read(checkpoint)
+    return None if entry is None else Evaluation(tuple(entry["rungs"]), entry["reason"])
+
+
+def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluation:
+    """The way in which this checkpoint began, which is `evaluation` if it is new.
+
+    Args:
+        checkpoint: the stream's checkpointLocation.
+        query: what the stream computes; another one than before is refused.
+        evaluation: the way to take if the checkpoint is new.
+    """
+    entry = _read(checkpoint)
+    if entry is None:
+        content = {
+            "query": str(query),
+            "late": query.late,
+            "rungs": evaluation.rungs,
+            "reason": evaluation.reason,
+        }
+        Folder(checkpoint, _FOLDER).write(_FILE, json.dumps(content, indent=1).encode())
+        return evaluation
+    if (entry["query"], entry["late"]) != (str(query), query.late):
+        message = (
+            f"checkpoint must belong to the same query, got {checkpoint!r}, which was made for "
+            f"{entry['query']} ({entry['late']}); give the new query a checkpoint of its own"
+        )
+        raise UsageError(message)
+    return Evaluation(tuple(entry["rungs"]), entry["reason"])
+
+
+def _read(checkpoint: str) -> dict[str, object] | None:
+    folder = Folder(checkpoint, _FOLDER)
+    if _FILE not in folder.names():
+        return None
+    entry: dict[str, object] = json.loads(folder.read(_FILE))
+    return entry

@@ -1,0 +1,222 @@
+"""The window step: a DataFrame of rows in, a DataFrame of windows out, batch or stream.
+
+    rows ─► tag (close, block) ─► group ─┬─► panes ─► tag (window_end) ─► group ─► windows
+                                         └─► accounts            (direct: blocks are windows already)
+
+Both groupings are ordinary Spark aggregations; the time at which Spark may evict a group is a column
+like any other (`close`, then `window_end`).
+
+A row that is late for its pane may still count in windows that are open. It is grouped apart, in a
+group that closes just after L, the watermark up to which windows are closed, and so it reaches the
+open windows in time; the closed ones Spark drops. Rows that count nowhere, because they are late,
+have no time or fall in no window, go into groups of their own, are counted, and end there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from penstock.engine.columns import (
+    EVENT_TIME,
+    block_ends,
+    block_first_end,
+    block_starts,
+    first_end,
+    in_no_window,
+    last_end,
+    window_start,
+)
+from penstock.engine.lowering import Lowered
+from penstock.network.query import Query
+from penstock.windows import Evaluation, Ladder
+
+CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
+TIME, LATE, BLOCKS = "penstock_time", "penstock_late", "penstock_blocks"
+
+_NOWHERE = -(1 << 63)
+NO_TIME, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = (_NOWHERE + code for code in range(4))
+"""Blocks that are part of no window: rows that are only counted."""
+_FIRST_BLOCK = _NOWHERE + 16
+
+_RUNG_BITS = 2
+"""The number of the rung is in the lowest bits of a block's id, its start in the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How the windows of a query are computed.
+
+    Args:
+        query: window, keys and aggregates.
+        lowered: the query's aggregates as Spark columns.
+        evaluation: direct, or the rungs of a ladder.
+        late: L in microseconds since the epoch; None for a batch, where no row is late.
+        accounts: where the rows that do not count are reported.
+    """
+
+    query: Query
+    lowered: dict[str, Lowered]
+    evaluation: Evaluation
+    late: Column | None
+    accounts: str | Observation
+
+    def windows(self, rows: DataFrame) -> DataFrame:
+        """The windows of the rows, which have a watermark if they are a stream."""
+        spec = self.query.window
+        time = F.unix_micros(F.col(quoted(spec.rattr)))
+        rows = rows.select("*", time.alias(TIME))
+        if self.late is not None:
+            rows = rows.select("*", self.late.alias(LATE))
+        tagged = self._tag_blocks(rows) if self.evaluation.rungs else self._tag_windows(rows)
+        panes = self._report(
+            tagged.groupBy(CLOSE, BLOCK, *self._keys()).agg(
+                F.count(F.lit(1)).alias(ROWS),
+                *(low.partial.alias(name) for name, low in self._partials()),
+            )
+        )
+        merged = self._merge(panes) if self.evaluation.rungs else self._rename(panes)
+        return merged.select(
+            F.timestamp_micros(window_start(F.unix_micros("window_end"), spec)).alias(
+                "window_start"
+            ),
+            "window_end",
+            *self._keys(),
+            *(
+                low.final(F.col(partial)).alias(name)
+                for name, (partial, low) in zip(self.lowered, self._partials(), strict=True)
+            ),
+        )
+
+    def _tag_windows(self, rows: DataFrame) -> DataFrame:
+        """Direct: each row once for every window that it is in; a block is a window's end."""
+        spec, t = self.query.window, F.col(TIME)
+        first, last = first_end(t, spec), last_end(t, spec)
+        if spec.range is not None and spec.range <= spec.slide:
+            tagged = rows.select("*", self._nowhere(first).alias(BLOCK))
+        else:
+            ends = F.sequence(first, last, F.lit(spec.slide))
+            if self.late is not None and self.query.late == "generous":
+                # Spark drops the row from its closed windows; that it was late is noted once.
+                noted = F.concat(F.array(F.lit(LATE_PARTIAL)), ends)
+                ends = F.when(first <= F.col(LATE), noted).otherwise(ends)
+            tagged = self._explode(rows, ends)
+        return self._tag_close(tagged, F.col(BLOCK))
+
+    def _tag_blocks(self, rows: DataFrame) -> DataFrame:
+        """Ladder: each row once for every rung."""
+        starts = block_starts(F.col(TIME), self._ladder)
+        if len(starts) == 1:
+            tagged = rows.select("*", self._nowhere(starts[0]).alias(BLOCK))
+        else:
+            ids = [F.shiftleft(start, _RUNG_BITS) + rung for rung, start in enumerate(starts)]
+            tagged = self._explode(rows, F.array(*ids))
+        due = self._per_rung(lambda start, rung: block_first_end(start, rung, self._ladder))
+        return self._tag_close(tagged, due if self.late is None else F.greatest(due, self._after))
+
+    def _tag_close(self, rows: DataFrame, close: Column) -> DataFrame:
+        if self.late is None:
+            return rows.select("*", F.lit(0).alias(CLOSE))  # a batch evicts nothing
+        at = F.when(F.col(BLOCK) < _FIRST_BLOCK, self._after).otherwise(close)
+        return rows.select("*", F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME))
+
+    def _explode(self, rows: DataFrame, blocks: Column) -> DataFrame:
+        nowhere = self._nowhere(F.lit(None).cast("bigint"))
+        listed = F.when(nowhere.isNull(), blocks).otherwise(F.array(nowhere))
+        return rows.select("*", listed.alias(BLOCKS)).select("*", F.explode(BLOCKS).alias(BLOCK))
+
+    def _nowhere(self, otherwise: Column) -> Column:
+        """The block of a row that counts in no window, or else `otherwise`."""
+        spec, t = self.query.window, F.col(TIME)
+        block = F.when(t.isNull(), NO_TIME)
+        gap = in_no_window(t, spec)
+        if gap is not None:
+            block = block.when(gap, IN_NO_WINDOW)
+        if self.late is not None:
+            generous = self.query.late == "generous"
+            counts_until = last_end(t, spec) if generous else first_end(t, spec)
+            block = block.when(counts_until <= F.col(LATE), LATE_LOST)
+        return block.otherwise(otherwise)
+
+    def _report(self, panes: DataFrame) -> DataFrame:
+        """Counts the rows of the blocks that end here, and lets the others pass."""
+        block = F.col(BLOCK)
+        partial = block == LATE_PARTIAL
+        if self.late is not None and self.evaluation.rungs:
+            due = block_first_end(self._start(), 0, self._ladder)
+            moved = (block >= _FIRST_BLOCK) & (F.unix_micros(CLOSE) > due)
+            partial = moved if len(self.evaluation.rungs) == 1 else moved & (self._rung() == 0)
+        reported = {
+            "no_time": block == NO_TIME,
+            "in_no_window": block == IN_NO_WINDOW,
+            "late_lost": block == LATE_LOST,
+            "late_partial": partial,
+        }
+        sums = [
+            F.coalesce(F.sum(F.when(which, F.col(ROWS))), F.lit(0)).alias(name)
+            for name, which in reported.items()
+        ]
+        return panes.observe(self.accounts, *sums).where(block >= _FIRST_BLOCK)
+
+    def _rename(self, windows: DataFrame) -> DataFrame:
+        return windows.select("*", _window_end(F.col(BLOCK)))
+
+    def _merge(self, panes: DataFrame) -> DataFrame:
+        """Each block once for every window that takes it, merged."""
+        ends = self._per_rung(lambda start, rung: block_ends(start, rung, self._ladder))
+        partials = [name for name, _ in self._partials()]
+        keys = [quoted(key) for key in self.query.keys]
+        spread = panes.select(*keys, *partials, F.explode(ends).alias(BLOCK))
+        return (
+            spread.select(*keys, *partials, _window_end(F.col(BLOCK)))
+            .groupBy("window_end", *self._keys())
+            .agg(
+                *(
+                    low.merge(F.col(name)).alias(name)
+                    for name, low in self._partials()
+                    if low.merge is not None
+                )
+            )
+        )
+
+    def _per_rung(self, value: Callable[[Column, int], Column]) -> Column:
+        if len(self.evaluation.rungs) == 1:
+            return value(self._start(), 0)
+        chosen = F.when(self._rung() == 0, value(self._start(), 0))
+        for rung in range(1, len(self.evaluation.rungs)):
+            chosen = chosen.when(self._rung() == rung, value(self._start(), rung))
+        return chosen
+
+    def _start(self) -> Column:
+        one_rung = len(self.evaluation.rungs) == 1
+        return F.col(BLOCK) if one_rung else F.shiftright(F.col(BLOCK), _RUNG_BITS)
+
+    def _rung(self) -> Column:
+        return F.col(BLOCK).bitwiseAND((1 << _RUNG_BITS) - 1)
+
+    @property
+    def _after(self) -> Column:
+        """Just after L: not late, and evicted as soon as the watermark moves on at all."""
+        return F.col(LATE) + 1
+
+    @property
+    def _ladder(self) -> Ladder:
+        return Ladder(self.query.window, self.evaluation.rungs)
+
+    def _keys(self) -> list[Column]:
+        return [F.col(quoted(key)) for key in self.query.keys]
+
+    def _partials(self) -> list[tuple[str, Lowered]]:
+        return [(f"penstock_{i}", low) for i, low in enumerate(self.lowered.values())]
+
+
+def quoted(name: str) -> str:
+    """The name of a column, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _window_end(end: Column) -> Column:
+    return F.timestamp_micros(end).alias("window_end", metadata=EVENT_TIME)

@@ -1,0 +1,218 @@
+"""What a user writes: a stream, its window, its keys, its aggregates.
+
+ps.stream(df, event_time="ts").window("60 s", every="5 s").by("host").agg(n=ps.count())
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column, DataFrame, Observation
+
+from penstock.engine import udaf
+from penstock.engine.record import remember
+from penstock.engine.run import Run, start
+from penstock.engine.schema import check_event_time, check_keys, column, lower_all
+from penstock.engine.step import Step
+from penstock.engine.watermark import late_watermark
+from penstock.errors import SpecificationError, UsageError, complaint
+from penstock.network.query import Query
+from penstock.windows import (
+    Density,
+    Evaluation,
+    Late,
+    WindowSpec,
+    choose,
+    cumulative,
+    format_duration,
+    parse_duration,
+    spark_aligned,
+)
+
+if TYPE_CHECKING:
+    from penstock.network.aggregates import Aggregate
+    from penstock.windows.durations import Duration, Instant
+
+WATERMARK = "spark.watermarkDelayMs"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows with an event time: a DataFrame, batch or stream.
+
+    Args:
+        rows: the DataFrame.
+        event_time: its column of type timestamp that windows are over.
+        slack: how far the watermark stays behind the newest row, in microseconds.
+        late: "generous" counts a late row in those of its windows that are open, as Spark does;
+            "consistent" counts it only if all of its windows are open.
+    """
+
+    rows: DataFrame
+    event_time: str
+    slack: int = 0
+    late: Late = "generous"
+
+    def window(
+        self, range: Duration, every: Duration | None = None, *, origin: Instant = 0
+    ) -> Windowed:
+        """Sliding windows, or tumbling ones without `every`; they begin where Spark's do.
+
+        Args:
+            range: length of a window, such as "60 seconds".
+            every: from the start of one window to the start of the next, such as "5 seconds".
+            origin: a window starts here, and every `every` before and after; since the epoch.
+        """
+        slide = range if every is None else every
+        return Windowed(self, spark_aligned(range, slide, on=self.event_time, origin=origin))
+
+    def cumulative(self, period: Duration, every: Duration, *, origin: Instant = 0) -> Windowed:
+        """Windows from the start of each period to now, such as since midnight, every minute.
+
+        Args:
+            period: after which windows start afresh, such as "1 day".
+            every: from the end of one window to the end of the next; it divides the period.
+            origin: a period starts here; since the epoch.
+        """
+        return Windowed(self, cumulative(period, every, on=self.event_time, origin=origin))
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A stream with a window, and its grouping columns if it has any."""
+
+    stream: Stream
+    spec: WindowSpec
+    keys: tuple[str, ...] = ()
+
+    def by(self, *keys: str) -> Windowed:
+        """Groups by columns of the stream."""
+        check_keys(self.stream.rows, keys)
+        return replace(self, keys=keys)
+
+    def agg(self, **aggregates: Aggregate) -> WindowQuery:
+        """The answers of every window, as result column = aggregate."""
+        query = Query(self.spec, self.keys, aggregates, self.stream.late)
+        return WindowQuery(self.stream, query)
+
+
+@dataclass(frozen=True)
+class WindowQuery:
+    """A query over a DataFrame, checked and ready to be computed.
+
+    Args:
+        stream: the rows.
+        query: what is asked of them.
+        density: how full the panes are, if known; it decides how the windows are computed.
+    """
+
+    stream: Stream
+    query: Query
+    density: Density | None = None
+    _observation: list[Observation] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.query.user_defined:
+            lower_all(self.stream.rows, self.query)
+        else:
+            udaf.check(self.stream.rows, self.query)
+
+    def dataframe(self, checkpoint: str | None = None) -> DataFrame:
+        """The windows as a DataFrame, to be used or written like any other.
+
+        Args:
+            checkpoint: for a stream, the checkpointLocation that `writeStream` will be given.
+        """
+        rows = self.stream.rows
+        if not rows.isStreaming:
+            observation = Observation("penstock")
+            self._observation[:] = [observation]
+            return self._compute(rows, self.evaluation, None, observation)
+        if checkpoint is None:
+            hint = "the watermark of each batch is read there"
+            rule = "must be the checkpointLocation of the stream"
+            raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
+        evaluation = remember(checkpoint, self.query, self.evaluation)
+        if WATERMARK not in column(rows, "event_time", self.stream.event_time).metadata:
+            delay = f"{self.stream.slack // 1000} milliseconds"
+            rows = rows.withWatermark(self.stream.event_time, delay)
+        late = late_watermark(rows.sparkSession, checkpoint)
+        return self._compute(rows, evaluation, late, "penstock")
+
+    def start(self, checkpoint: str, **options: Any) -> Run:  # noqa: ANN401 - the sink's own
+        """Starts the stream; see `penstock.engine.run.start` for the options.
+
+        Args:
+            checkpoint: the checkpointLocation, on any file system.
+            options: `format`, `path`, `trigger`, `foreach_batch` and the options of the sink.
+        """
+        return start(self, checkpoint, **options)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """How the windows are computed, and why."""
+        if self.query.user_defined:
+            return Evaluation((1,), "an aggregate is written in Python, which keeps panes by key")
+        whole = [
+            name
+            for name, low in lower_all(self.stream.rows, self.query).items()
+            if low.merge is None
+        ]
+        if whole:
+            return Evaluation(
+                (), f"{', '.join(whole)} cannot be merged from panes without rounding"
+            )
+        return choose(self.query.window, self.density)
+
+    @property
+    def accounts(self) -> dict[str, int]:
+        """Rows of the batch that count in no window; waits until its DataFrame has been computed."""
+        if not self._observation:
+            raise UsageError(
+                "accounts need dataframe() of a batch first; a stream's are in its Run"
+            )
+        return dict(self._observation[0].get)
+
+    def explain(self) -> str:
+        """What the query asks, how it is computed and why."""
+        lines = self.query.describe()
+        lines.append(f"computed  {self.evaluation.name}: {self.evaluation.reason}")
+        lines.append(
+            f"late      {self.query.late}, slack {format_duration(self.stream.slack)}"
+            if self.stream.rows.isStreaming
+            else "late      no row is late in a batch"
+        )
+        return "\n".join(lines)
+
+    def _compute(
+        self,
+        rows: DataFrame,
+        evaluation: Evaluation,
+        late: Column | None,
+        accounts: str | Observation,
+    ) -> DataFrame:
+        if self.query.user_defined:
+            return udaf.windows(rows, self.query, late, accounts)
+        lowered = lower_all(self.stream.rows, self.query)
+        return Step(self.query, lowered, evaluation, late, accounts).windows(rows)
+
+
+def stream(
+    rows: DataFrame, event_time: str, slack: Duration = 0, late: Late = "generous"
+) -> Stream:
+    """The rows of a DataFrame, batch or stream, as a stream with an event time.
+
+    Args:
+        rows: the DataFrame.
+        event_time: its column of type timestamp that windows are over.
+        slack: how late rows may come, such as "2 seconds" (whole milliseconds).
+        late: what becomes of later ones: "generous" counts them in the windows that are still
+            open, as Spark does; "consistent" only if all of their windows are open.
+    """
+    check_event_time(rows, event_time)
+    micros = parse_duration(slack, "slack")
+    if micros % 1000:
+        rule = "must be whole milliseconds"
+        raise SpecificationError(complaint("slack", rule, slack, "Spark's watermark has no finer"))
+    return Stream(rows, event_time, micros, late)

@@ -1,0 +1,84 @@
+"""A query is a window, grouping columns and aggregates, over a stream with an event time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import SpecificationError, complaint, did_you_mean
+from penstock.network.aggregates import Aggregate
+from penstock.windows import DOMAIN_KINDS, Kind, Late, WindowSpec, classify
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+"""The columns that every result begins with."""
+
+LATE: tuple[Late, ...] = ("generous", "consistent")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked; nothing is computed yet.
+
+    Args:
+        window: a sliding, tumbling or cumulative window over the event time.
+        keys: the grouping columns.
+        aggregates: result column → aggregate.
+        late: "generous" counts a late row in those of its windows that are open, as Spark does;
+            "consistent" counts it only if all of its windows are open.
+
+    >>> from penstock.network.aggregates import count
+    >>> from penstock.windows import sliding
+    >>> print(Query(sliding("60 s", "5 s", on="ts"), ("host",), {"n": count()}))
+    SELECT host, count(*) AS n [RANGE 1 min SLIDE 5 s WATTR ts] GROUP BY host
+    """
+
+    window: WindowSpec
+    keys: tuple[str, ...]
+    aggregates: dict[str, Aggregate]
+    late: Late = "generous"
+
+    def __post_init__(self) -> None:
+        if self.window.kind not in DOMAIN_KINDS - {Kind.LANDMARK} or self.window.unit != "time":
+            rule = "must be a sliding, tumbling or cumulative window over time"
+            raise SpecificationError(complaint("window", rule, str(self.window)))
+        if self.late not in LATE:
+            hint = did_you_mean(str(self.late), LATE)
+            rule = "must be 'generous' or 'consistent'"
+            raise SpecificationError(complaint("late", rule, self.late, hint))
+        if not self.aggregates:
+            hint = "such as agg(n=ps.count())"
+            raise SpecificationError(complaint("agg()", "needs an aggregate", None, hint))
+        self._check_names()
+
+    def _check_names(self) -> None:
+        # Spark takes `s` and `S` for one column.
+        taken = {name.lower() for name in WINDOW_COLUMNS}
+        for what, name in [
+            *(("by()", key) for key in self.keys),
+            *(("agg()", name) for name in self.aggregates),
+        ]:
+            if name.lower() in taken:
+                rule = "must name each result column once (upper and lower case are the same)"
+                raise SpecificationError(complaint(what, rule, name))
+            taken.add(name.lower())
+
+    @property
+    def user_defined(self) -> bool:
+        """Whether an aggregate is the user's own, so that Python has to compute it."""
+        return any(aggregate.fold is not None for aggregate in self.aggregates.values())
+
+    def __str__(self) -> str:
+        select = [*self.keys, *(f"{a} AS {name}" for name, a in self.aggregates.items())]
+        group = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
+        return f"SELECT {', '.join(select)} [{self.window}]{group}"
+
+    def describe(self) -> list[str]:
+        """The lines of `explain` that need no engine: the window's class, what may not repeat."""
+        kind = classify(self.window)
+        lines = [str(self), f"window    {self.window.kind.value}: {kind}"]
+        lines += [
+            f"note      {name} = {a}: its sketch is filled at random, so a replay may give "
+            "another answer"
+            for name, a in self.aggregates.items()
+            if not a.repeatable
+        ]
+        return lines
