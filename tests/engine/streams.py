@@ -1,4 +1,4 @@
-"""Runs a query over batches of rows as a stream, one file a batch, and keeps what each batch gave."""
+"""Runs a query over batches of rows as a stream, one file a batch, and keeps what each gave."""
 
 from __future__ import annotations
 

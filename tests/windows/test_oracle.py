@@ -21,7 +21,6 @@ from penstock.windows import (
     wids_at,
 )
 from penstock.windows.aggregates import AVG, COUNT, COUNT_ALL, MAX, SUM
-from penstock.windows.blocks import Block, blocks_of_pane, panes_per_window, windows_of_block
 from penstock.windows.oracle import Accounts, Aggregates, account, label
 from penstock.windows.panes import pane_start, windows_of_pane
 from tests.strategies import specs, streams
@@ -187,23 +186,3 @@ def test_merging_panes_gives_the_same(spec, arrived):
     expected = {label(w, spec)["window_end"]: SUM.final(state) for w, state in merged.items()}
     results = evaluate(arrived, spec, [], {"total": (SUM, "value")})
     assert dict(counts(results, "window_end", "total")) == expected
-
-
-@given(spec=specs(Kind.SLIDING, Kind.TUMBLING), arrived=streams)
-def test_merging_blocks_of_panes_gives_the_same(spec, arrived):
-    whole = sliding(spec.range * spec.slide, spec.slide, on="ts", origin=spec.origin)
-    size = panes_per_window(whole)
-    blocks: dict[Block, int] = defaultdict(int)
-    for row in arrived:
-        if row["ts"] is not None:
-            for block in blocks_of_pane((row["ts"] - whole.origin) // whole.slide, size):
-                blocks[block] += 1
-    merged: dict[int, int] = defaultdict(int)
-    for block, n in blocks.items():
-        for first_pane in windows_of_block(block, size):
-            merged[first_pane + size - 1] += n
-    tagged: dict[int, int] = defaultdict(int)
-    for row in arrived:
-        for w in wids_at(row["ts"], whole) if row["ts"] is not None else ():
-            tagged[w] += 1
-    assert merged == tagged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql import functions as F
 
 from penstock.windows import Ladder, WindowSpec
 
@@ -50,7 +50,8 @@ def block_starts(t: Column, ladder: Ladder) -> list[Column]:
     """Where the block that holds `t` begins, on every rung."""
     spec = ladder.spec
     pane = _floor(t, spec.slide, spec.origin)
-    if spec.period is None and spec.range is not None and spec.range % spec.slide:
+    if not _even(spec):
+        assert spec.range is not None  # noqa: S101 - only RANGE can be uneven
         pane = F.greatest(pane, _floor(t, spec.slide, spec.origin - spec.range))
     return [pane, *(_block(t, length, spec) for length in ladder.rungs[1:])]
 
@@ -58,23 +59,34 @@ def block_starts(t: Column, ladder: Ladder) -> list[Column]:
 def block_first_end(start: Column, rung: int, ladder: Ladder) -> Column:
     """The end of the first window that contains the block."""
     spec = ladder.spec
-    if rung == 0:
+    if rung == 0 and not _even(spec):
         return first_end(start, spec)
     end = start + ladder.rungs[rung] * spec.slide
-    return F.least(end, last_end(start, spec)) if spec.period is not None else end
+    return F.least(end, last_end(start, spec)) if rung and spec.period is not None else end
 
 
 def block_ends(start: Column, rung: int, ladder: Ladder) -> Column:
-    """The ends of the windows that take the block, as an array."""
+    """The ends of the windows that take the block, as an array; it may be empty."""
     spec = ladder.spec
-    first, last = block_first_end(start, rung, ladder), last_end(start, spec)
+    first, last = block_first_end(start, rung, ladder), _last_end_of_block(start, spec)
     if rung + 1 == len(ladder.rungs):
         return F.sequence(first, last, F.lit(spec.slide))
     above = _block(start, ladder.rungs[rung + 1], spec)
     left = _sequence(first, block_first_end(above, rung + 1, ladder) - spec.slide, spec.slide)
     if spec.period is not None:
         return left  # all windows of a period begin together: there is no other edge
-    return F.concat(left, _sequence(last_end(above, spec) + spec.slide, last, spec.slide))
+    right = _sequence(_last_end_of_block(above, spec) + spec.slide, last, spec.slide)
+    return F.concat(left, right)
+
+
+def _last_end_of_block(start: Column, spec: WindowSpec) -> Column:
+    # A division less for each row, where blocks begin as windows do.
+    return start + spec.range if spec.range is not None and _even(spec) else last_end(start, spec)
+
+
+def _even(spec: WindowSpec) -> bool:
+    """Whether windows begin where others end, so that there is one pane a slide."""
+    return spec.range is None or spec.range % spec.slide == 0
 
 
 def _block(t: Column, length: int, spec: WindowSpec) -> Column:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -52,7 +52,9 @@ class Lowered:
     final: Callable[[Column], Column]
 
 
-def lower(aggregate: Aggregate, of: DataType, *, ansi: bool) -> Lowered:
+def lower(  # noqa: PLR0911 - one return for each kind of aggregate
+    aggregate: Aggregate, of: DataType, *, ansi: bool
+) -> Lowered:
     """The aggregate over a column of that type.
 
     Args:
@@ -63,27 +65,27 @@ def lower(aggregate: Aggregate, of: DataType, *, ansi: bool) -> Lowered:
     if aggregate.column is None:
         return Lowered(F.count(F.lit(1)), F.sum, _same)
     x = F.expr(aggregate.column)
-    match aggregate.function:
-        case "count":
-            return Lowered(F.count(x), F.sum, _same)
-        case "min":
-            return Lowered(F.min(x), F.min, _same)
-        case "max":
-            return Lowered(F.max(x), F.max, _same)
-        case "sum":
-            _require(aggregate, of, (NumericType, DayTimeIntervalType, YearMonthIntervalType))
-            return _sum(x, of, ansi=ansi)
-        case "avg":
-            _require(aggregate, of, (NumericType,))
-            return _avg(x, of)
-        case "approx_count_distinct":
-            return _distinct(aggregate, x, of)
-        case "approx_percentile":
-            _require(aggregate, of, (NumericType,))
-            return _percentile(x, aggregate.parameter or 0.0)
-        case _:
-            _require(aggregate, of, (NumericType,))
-            return _variance(aggregate.function, x)
+    if aggregate.function in _PLAIN:
+        partial, merge = _PLAIN[aggregate.function]
+        return Lowered(partial(x), merge, _same)
+    if aggregate.function == "approx_count_distinct":
+        return _distinct(aggregate, x, of)
+    if aggregate.function == "sum":
+        _require(aggregate, of, (NumericType, DayTimeIntervalType, YearMonthIntervalType))
+        return _sum(x, of, ansi=ansi)
+    _require(aggregate, of, (NumericType,))
+    if aggregate.function == "avg":
+        return _avg(x, of)
+    if aggregate.parameter is not None:
+        return _percentile(x, aggregate.parameter)
+    return _variance(aggregate.function, x)
+
+
+_PLAIN: dict[str, tuple[Callable[[Column], Column], Callable[[Column], Column]]] = {
+    "count": (F.count, F.sum),
+    "min": (F.min, F.min),
+    "max": (F.max, F.max),
+}
 
 
 def _same(column: Column) -> Column:
@@ -166,20 +168,21 @@ def _merge_moments(p: Column) -> Column:
 
 
 def _distinct(aggregate: Aggregate, x: Column, of: DataType) -> Lowered:
-    if isinstance(of, (IntegralType, BooleanType, DateType)):
-        x = (
-            x.cast("int").cast("bigint")
-            if not isinstance(of, (IntegralType, DateType))
-            else (F.unix_date(x).cast("bigint") if isinstance(of, DateType) else x.cast("bigint"))
-        )
-    elif isinstance(of, TimestampType):
-        x = F.unix_micros(x)
-    elif isinstance(of, (DoubleType, FloatType)):
-        x = (x + F.lit(0.0)).cast("string")  # 0.0 and -0.0 are one value
-    elif isinstance(of, (DecimalType, TimestampNTZType)):
-        x = x.cast("string")
-    else:
-        _require(aggregate, of, (StringType, BinaryType))
+    match of:
+        case IntegralType():
+            x = x.cast("bigint")
+        case BooleanType():
+            x = x.cast("int")
+        case DateType():
+            x = F.unix_date(x)
+        case TimestampType():
+            x = F.unix_micros(x)
+        case DoubleType() | FloatType():
+            x = (x + F.lit(0.0)).cast("string")  # 0.0 and -0.0 are one value
+        case DecimalType() | TimestampNTZType():
+            x = x.cast("string")
+        case _:
+            _require(aggregate, of, (StringType, BinaryType))
     return Lowered(F.hll_sketch_agg(x), F.hll_union_agg, F.hll_sketch_estimate)
 
 

@@ -11,7 +11,8 @@ import threading
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.columns import block_starts
 from penstock.engine.step import quoted
@@ -81,7 +82,7 @@ def density_of(batch: DataFrame, query: Query) -> Density | None:
     return Density(row["rows"] / max(1, row["groups"]), max(1, row["span"]) / spec.slide)
 
 
-def _wait(stream: object, seen: threading.Event, patience: float) -> None:
+def _wait(stream: StreamingQuery, seen: threading.Event, patience: float) -> None:
     waited = 0.0
-    while waited < patience and not seen.wait(0.05) and stream.isActive:  # type: ignore[attr-defined]
+    while waited < patience and not seen.wait(0.05) and stream.isActive:
         waited += 0.05

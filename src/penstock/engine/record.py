@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from penstock.engine.files import Folder
 from penstock.errors import UsageError
@@ -45,9 +46,9 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
     return Evaluation(tuple(entry["rungs"]), entry["reason"])
 
 
-def _read(checkpoint: str) -> dict[str, object] | None:
+def _read(checkpoint: str) -> dict[str, Any] | None:
     folder = Folder(checkpoint, _FOLDER)
     if _FILE not in folder.names():
         return None
-    entry: dict[str, object] = json.loads(folder.read(_FILE))
+    entry: dict[str, Any] = json.loads(folder.read(_FILE))
     return entry

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.failures import stream_failed
-from penstock.engine.probe import look
-from penstock.engine.record import recorded
-from penstock.errors import SchemaError, UsageError, complaint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame
-
-    from penstock.engine.stream import WindowQuery
 
 ACCOUNTS = ("no_time", "in_no_window", "late_lost", "late_partial")
 
@@ -46,12 +36,10 @@ class Run:
         """
         try:
             # Without a time limit Spark returns nothing, and only when the stream has ended.
-            ended = self.query.awaitTermination(seconds) if seconds else None
-            if not seconds:
-                self.query.awaitTermination()
+            limit = None if seconds is None else max(1, round(seconds))
+            return self.query.awaitTermination(limit) is not False
         except PySparkException as error:
             raise stream_failed(self.name, error) from None
-        return ended is not False
 
     def stop(self) -> None:
         """Stops the stream; it can be started again from its checkpoint."""
@@ -73,49 +61,3 @@ class Run:
             for name, rows in progress.get("observedMetrics", {}).get("penstock", {}).items():
                 totals[name] += rows
         return totals
-
-
-def start(
-    query: WindowQuery,
-    checkpoint: str,
-    *,
-    format: str | None = None,  # noqa: A002 - as in Spark
-    path: str | None = None,
-    name: str | None = None,
-    trigger: dict[str, Any] | None = None,
-    foreach_batch: Callable[[DataFrame, int], None] | None = None,
-    **options: str,
-) -> Run:
-    """Starts the stream of a query, after a look at its first batch.
-
-    Args:
-        query: over a streaming DataFrame.
-        checkpoint: the checkpointLocation.
-        format: the sink, such as "parquet", "kafka", "console" or "memory".
-        path: where the sink writes, if it is one of files.
-        name: of the query; the table of the memory sink.
-        trigger: as for Spark's `trigger`, such as {"processingTime": "1 second"}.
-        foreach_batch: a sink of your own, given each batch of results and its number.
-        options: of the sink.
-    """
-    rows = query.stream.rows
-    if not rows.isStreaming:
-        hint = "use dataframe() for a batch"
-        raise UsageError(complaint("start()", "needs a streaming DataFrame", "a batch", hint))
-    if (format is None) == (foreach_batch is None):
-        given = {"format": format, "foreach_batch": foreach_batch}
-        raise UsageError(complaint("start()", "needs either format or foreach_batch", given))
-    if query.density is None and recorded(checkpoint) is None and not query.query.user_defined:
-        query = replace(query, density=look(rows, query.query))
-    writer = query.dataframe(checkpoint).writeStream.outputMode("append")
-    writer = writer.option("checkpointLocation", checkpoint).options(**options)
-    if name is not None:
-        writer = writer.queryName(name)
-    if trigger is not None:
-        writer = writer.trigger(**trigger)
-    writer = writer.foreachBatch(foreach_batch) if foreach_batch else writer.format(str(format))
-    try:
-        handle = writer.start(path)
-    except PySparkException as error:
-        raise SchemaError(f"the stream cannot start: {str(error).splitlines()[0]}") from error
-    return Run(handle, name or str(query.query.window), query.explain())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, MapType, NullType, StructField, TimestampType, VariantType
 
 from penstock.engine.lowering import Lowered, lower

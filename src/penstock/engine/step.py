@@ -1,10 +1,10 @@
 """The window step: a DataFrame of rows in, a DataFrame of windows out, batch or stream.
 
     rows ─► tag (close, block) ─► group ─┬─► panes ─► tag (window_end) ─► group ─► windows
-                                         └─► accounts            (direct: blocks are windows already)
+                                         └─► accounts           (direct: blocks are windows already)
 
-Both groupings are ordinary Spark aggregations; the time at which Spark may evict a group is a column
-like any other (`close`, then `window_end`).
+Both groupings are ordinary Spark aggregations; the time at which Spark may evict a group is a
+column like any other (`close`, then `window_end`).
 
 A row that is late for its pane may still count in windows that are open. It is grouped apart, in a
 group that closes just after L, the watermark up to which windows are closed, and so it reaches the
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql import functions as F
 
 from penstock.engine.columns import (
     EVENT_TIME,
@@ -35,7 +35,8 @@ from penstock.network.query import Query
 from penstock.windows import Evaluation, Ladder
 
 CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
-TIME, LATE, BLOCKS = "penstock_time", "penstock_late", "penstock_blocks"
+TIME, BLOCKS, MARK = "penstock_time", "penstock_blocks", "penstock_mark"
+LATE, LATE_BEFORE, LOST_BEFORE = "penstock_late", "penstock_late_before", "penstock_lost_before"
 
 _NOWHERE = -(1 << 63)
 NO_TIME, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = (_NOWHERE + code for code in range(4))
@@ -54,7 +55,7 @@ class Step:
         query: window, keys and aggregates.
         lowered: the query's aggregates as Spark columns.
         evaluation: direct, or the rungs of a ladder.
-        late: L in microseconds since the epoch; None for a batch, where no row is late.
+        late: L and what follows from it (`late_watermark`); None for a batch: no row is late.
         accounts: where the rows that do not count are reported.
     """
 
@@ -70,7 +71,10 @@ class Step:
         time = F.unix_micros(F.col(quoted(spec.rattr)))
         rows = rows.select("*", time.alias(TIME))
         if self.late is not None:
-            rows = rows.select("*", self.late.alias(LATE))
+            marks = {LATE: "late", LATE_BEFORE: "late_before", LOST_BEFORE: "lost_before"}
+            rows = rows.select("*", self.late.alias(MARK)).select(
+                "*", *(F.col(MARK)[mark].alias(name) for name, mark in marks.items())
+            )
         tagged = self._tag_blocks(rows) if self.evaluation.rungs else self._tag_windows(rows)
         panes = self._report(
             tagged.groupBy(CLOSE, BLOCK, *self._keys()).agg(
@@ -102,7 +106,7 @@ class Step:
             if self.late is not None and self.query.late == "generous":
                 # Spark drops the row from its closed windows; that it was late is noted once.
                 noted = F.concat(F.array(F.lit(LATE_PARTIAL)), ends)
-                ends = F.when(first <= F.col(LATE), noted).otherwise(ends)
+                ends = F.when(t < F.col(LATE_BEFORE), noted).otherwise(ends)
             tagged = self._explode(rows, ends)
         return self._tag_close(tagged, F.col(BLOCK))
 
@@ -126,7 +130,10 @@ class Step:
     def _explode(self, rows: DataFrame, blocks: Column) -> DataFrame:
         nowhere = self._nowhere(F.lit(None).cast("bigint"))
         listed = F.when(nowhere.isNull(), blocks).otherwise(F.array(nowhere))
-        return rows.select("*", listed.alias(BLOCKS)).select("*", F.explode(BLOCKS).alias(BLOCK))
+        # The list is never empty; a plain explode would be filtered for that, at twice the cost.
+        return rows.select("*", listed.alias(BLOCKS)).select(
+            "*", F.explode_outer(BLOCKS).alias(BLOCK)
+        )
 
     def _nowhere(self, otherwise: Column) -> Column:
         """The block of a row that counts in no window, or else `otherwise`."""
@@ -136,9 +143,7 @@ class Step:
         if gap is not None:
             block = block.when(gap, IN_NO_WINDOW)
         if self.late is not None:
-            generous = self.query.late == "generous"
-            counts_until = last_end(t, spec) if generous else first_end(t, spec)
-            block = block.when(counts_until <= F.col(LATE), LATE_LOST)
+            block = block.when(t < F.col(LOST_BEFORE), LATE_LOST)
         return block.otherwise(otherwise)
 
     def _report(self, panes: DataFrame) -> DataFrame:
@@ -169,9 +174,12 @@ class Step:
         ends = self._per_rung(lambda start, rung: block_ends(start, rung, self._ladder))
         partials = [name for name, _ in self._partials()]
         keys = [quoted(key) for key in self.query.keys]
-        spread = panes.select(*keys, *partials, F.explode(ends).alias(BLOCK))
+        spread = panes.select(*keys, *partials, ends.alias(BLOCKS)).select(
+            *keys, *partials, F.explode_outer(BLOCKS).alias(BLOCK)
+        )
         return (
-            spread.select(*keys, *partials, _window_end(F.col(BLOCK)))
+            spread.where(F.col(BLOCK).isNotNull())
+            .select(*keys, *partials, _window_end(F.col(BLOCK)))
             .groupBy("window_end", *self._keys())
             .agg(
                 *(

@@ -6,17 +6,21 @@ ps.stream(df, event_time="ts").window("60 s", every="5 s").by("host").agg(n=ps.c
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 
 from penstock.engine import udaf
-from penstock.engine.record import remember
-from penstock.engine.run import Run, start
+from penstock.engine.lowering import Lowered
+from penstock.engine.probe import look
+from penstock.engine.record import recorded, remember
+from penstock.engine.run import Run
 from penstock.engine.schema import check_event_time, check_keys, column, lower_all
 from penstock.engine.step import Step
 from penstock.engine.watermark import late_watermark
-from penstock.errors import SpecificationError, UsageError, complaint
+from penstock.errors import SchemaError, SpecificationError, UsageError, complaint
 from penstock.network.query import Query
 from penstock.windows import (
     Density,
@@ -31,6 +35,8 @@ from penstock.windows import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.network.aggregates import Aggregate
     from penstock.windows.durations import Duration, Instant
 
@@ -113,10 +119,14 @@ class WindowQuery:
     _observation: list[Observation] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.query.user_defined:
-            lower_all(self.stream.rows, self.query)
-        else:
+        if self.query.user_defined:
             udaf.check(self.stream.rows, self.query)
+        else:
+            _ = self._lowered  # refuses what does not fit, before anything starts
+
+    @cached_property
+    def _lowered(self) -> dict[str, Lowered]:
+        return lower_all(self.stream.rows, self.query)
 
     def dataframe(self, checkpoint: str | None = None) -> DataFrame:
         """The windows as a DataFrame, to be used or written like any other.
@@ -137,47 +147,80 @@ class WindowQuery:
         if WATERMARK not in column(rows, "event_time", self.stream.event_time).metadata:
             delay = f"{self.stream.slack // 1000} milliseconds"
             rows = rows.withWatermark(self.stream.event_time, delay)
-        late = late_watermark(rows.sparkSession, checkpoint)
+        late = late_watermark(rows.sparkSession, checkpoint, self.query)
         return self._compute(rows, evaluation, late, "penstock")
 
-    def start(self, checkpoint: str, **options: Any) -> Run:  # noqa: ANN401 - the sink's own
-        """Starts the stream; see `penstock.engine.run.start` for the options.
+    def start(
+        self,
+        checkpoint: str,
+        *,
+        format: str | None = None,  # noqa: A002 - as in Spark
+        path: str | None = None,
+        name: str | None = None,
+        trigger: dict[str, Any] | None = None,
+        foreach_batch: Callable[[DataFrame, int], None] | None = None,
+        **options: str,
+    ) -> Run:
+        """Starts the stream, after a look at its first batch.
 
         Args:
             checkpoint: the checkpointLocation, on any file system.
-            options: `format`, `path`, `trigger`, `foreach_batch` and the options of the sink.
+            format: the sink, such as "parquet", "kafka", "console" or "memory".
+            path: where the sink writes, if it is one of files.
+            name: of the stream; the table of the memory sink.
+            trigger: as for Spark's `trigger`, such as {"processingTime": "1 second"}.
+            foreach_batch: a sink of your own, given each batch of results and its number.
+            options: of the sink.
         """
-        return start(self, checkpoint, **options)
+        rows = self.stream.rows
+        if not rows.isStreaming:
+            hint = "use dataframe() for a batch"
+            raise UsageError(complaint("start()", "needs a streaming DataFrame", "a batch", hint))
+        if (format is None) == (foreach_batch is None):
+            given = {"format": format, "foreach_batch": foreach_batch}
+            raise UsageError(complaint("start()", "needs either format or foreach_batch", given))
+        query = self
+        if self.density is None and recorded(checkpoint) is None and not self.query.user_defined:
+            query = replace(self, density=look(rows, self.query))
+        writer = query.dataframe(checkpoint).writeStream.outputMode("append")
+        writer = writer.option("checkpointLocation", checkpoint).options(**options)
+        writer = writer.queryName(name) if name is not None else writer
+        writer = writer.trigger(**trigger) if trigger is not None else writer
+        writer = writer.foreachBatch(foreach_batch) if foreach_batch else writer.format(str(format))
+        try:
+            handle = writer.start(path)
+        except PySparkException as error:
+            raise SchemaError(f"the stream cannot start: {str(error).splitlines()[0]}") from error
+        return Run(handle, name or str(self.query.window), query.explain(checkpoint))
 
-    @property
+    @cached_property
     def evaluation(self) -> Evaluation:
         """How the windows are computed, and why."""
         if self.query.user_defined:
             return Evaluation((1,), "an aggregate is written in Python, which keeps panes by key")
-        whole = [
-            name
-            for name, low in lower_all(self.stream.rows, self.query).items()
-            if low.merge is None
-        ]
+        whole = [name for name, low in self._lowered.items() if low.merge is None]
         if whole:
-            return Evaluation(
-                (), f"{', '.join(whole)} cannot be merged from panes without rounding"
-            )
+            reason = f"{', '.join(whole)} cannot be merged from panes without rounding twice"
+            return Evaluation((), reason)
         return choose(self.query.window, self.density)
 
     @property
     def accounts(self) -> dict[str, int]:
-        """Rows of the batch that count in no window; waits until its DataFrame has been computed."""
+        """Rows of the batch that count in no window; waits until its DataFrame is computed."""
         if not self._observation:
-            raise UsageError(
-                "accounts need dataframe() of a batch first; a stream's are in its Run"
-            )
+            message = "accounts need dataframe() of a batch first; those of a stream are in its Run"
+            raise UsageError(message)
         return dict(self._observation[0].get)
 
-    def explain(self) -> str:
-        """What the query asks, how it is computed and why."""
+    def explain(self, checkpoint: str | None = None) -> str:
+        """What the query asks, how it is computed and why.
+
+        Args:
+            checkpoint: of a stream that has run; it goes on in the way in which it began.
+        """
+        evaluation = (recorded(checkpoint) if checkpoint else None) or self.evaluation
         lines = self.query.describe()
-        lines.append(f"computed  {self.evaluation.name}: {self.evaluation.reason}")
+        lines.append(f"computed  {evaluation.name}: {evaluation.reason}")
         lines.append(
             f"late      {self.query.late}, slack {format_duration(self.stream.slack)}"
             if self.stream.rows.isStreaming
@@ -193,9 +236,8 @@ class WindowQuery:
         accounts: str | Observation,
     ) -> DataFrame:
         if self.query.user_defined:
-            return udaf.windows(rows, self.query, late, accounts)
-        lowered = lower_all(self.stream.rows, self.query)
-        return Step(self.query, lowered, evaluation, late, accounts).windows(rows)
+            return udaf.windows(rows, self.query, None if late is None else late["late"], accounts)
+        return Step(self.query, self._lowered, evaluation, late, accounts).windows(rows)
 
 
 def stream(

@@ -10,28 +10,37 @@ from __future__ import annotations
 import json
 
 from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import LongType
+from pyspark.sql import functions as F
 
 from penstock.engine.files import Folder
 from penstock.errors import UsageError
+from penstock.network.query import Query
+from penstock.windows import late_before, lost_before
+
+_TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint>"
 
 
-def late_watermark(spark: SparkSession, checkpoint: str) -> Column:
-    """L(N - 1) of the running batch N in microseconds since the epoch.
+def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column:
+    """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
+
+    Rows below `late_before` have a window that is closed, rows below `lost_before` count nowhere:
+    a comparison for each row is all that lateness costs.
 
     Args:
         spark: the session of the stream.
         checkpoint: the stream's checkpointLocation.
+        query: whose windows are meant.
     """
+    spec, generous = query.window, query.late == "generous"
 
-    def read(_: int) -> int:
-        return read_late_watermark(checkpoint)
+    def read(_: int) -> tuple[int, int, int]:
+        late = read_late_watermark(checkpoint)
+        partial = late_before(late, spec)
+        return late, partial, lost_before(late, spec) if generous else partial
 
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
-    read_once = F.udf(read, LongType(), useArrow=False).asNondeterministic()
-    one_row = spark.range(1, numPartitions=1)
-    return one_row.select(read_once("id").alias("late")).scalar()
+    read_once = F.udf(read, _TYPE, useArrow=False).asNondeterministic()
+    return spark.range(1, numPartitions=1).select(read_once("id")).scalar()
 
 
 def read_late_watermark(checkpoint: str) -> int:
@@ -44,7 +53,8 @@ def read_late_watermark(checkpoint: str) -> int:
             "offsets; give writeStream the same one"
         )
         raise UsageError(message)
-    if len(batches) < 2 or batches[-2] != batches[-1] - 1:
+    before = batches[-1] - 1
+    if before not in batches:
         return 0
-    entry = log.read(str(batches[-2])).decode()
+    entry = log.read(str(before)).decode()
     return int(json.loads(entry.splitlines()[1])["batchWatermarkMs"]) * 1000

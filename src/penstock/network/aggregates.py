@@ -6,14 +6,11 @@ over a pane, merges partials into windows, and finishes them.
 
 from __future__ import annotations
 
-import builtins
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import SpecificationError, complaint
 from penstock.windows import Fold
-
-REPEATABLE_NOTE = "its sketch is filled at random: a replay may give another answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +125,11 @@ def user_defined(fold: Fold[Any], column: str, returns: str) -> Aggregate:
         column: the column whose values `incr` gets.
         returns: Spark SQL type of what `final` gives, such as "double".
 
+    >>> from operator import or_
     >>> from penstock.windows import Fold
-    >>> longest = Fold("longest", int, lambda n, s: n if s is None else builtins.max(n, len(s)),
-    ...                builtins.max, lambda n: n)
-    >>> str(user_defined(longest, "path", returns="int"))
-    'longest(path)'
+    >>> flags = Fold("flags", int, lambda bits, x: bits | (x or 0), or_, lambda bits: bits)
+    >>> str(user_defined(flags, "tcp_flags", returns="int"))
+    'flags(tcp_flags)'
     """
     return Aggregate(fold.name, _column(fold.name, column), fold=fold, returns=returns)
 

@@ -21,6 +21,8 @@ from penstock.windows.arithmetic import (
     first_wid,
     last_closed,
     last_wid,
+    late_before,
+    lost_before,
     wids_at,
     window_bounds,
     window_end,
@@ -28,9 +30,9 @@ from penstock.windows.arithmetic import (
 from penstock.windows.classify import classify
 from penstock.windows.domain_windows import cumulative, landmark, sliding, spark_aligned, tumbling
 from penstock.windows.durations import format_duration, parse_duration
+from penstock.windows.evaluation import Density, Evaluation, choose
 from penstock.windows.fold import Fold
 from penstock.windows.functions import extent, wids, windows
-from penstock.windows.evaluation import Density, Evaluation, choose
 from penstock.windows.kinds import DOMAIN_KINDS, Kind
 from penstock.windows.ladder import Ladder
 from penstock.windows.oracle import evaluate
@@ -57,6 +59,8 @@ __all__ = [
     "landmark",
     "last_closed",
     "last_wid",
+    "late_before",
+    "lost_before",
     "parse_duration",
     "replay",
     "rows",

@@ -144,6 +144,33 @@ def last_closed(x: int, spec: WindowSpec) -> int:
     return (x - spec.origin) // _step(spec) - 1
 
 
+def late_before(x: int, spec: WindowSpec) -> int:
+    """Rows below this have a window that is closed, once those that end at or before `x` are.
+
+    Args:
+        x: a watermark in the unit of the specification.
+        spec: a sliding, tumbling or cumulative window.
+
+    >>> from penstock.windows import sliding
+    >>> late_before(7, sliding(5, 2, on="ts")), lost_before(7, sliding(5, 2, on="ts"))
+    (6, 3)
+    """
+    return x - (x - spec.origin) % spec.slide
+
+
+def lost_before(x: int, spec: WindowSpec) -> int:
+    """Rows below this have no window that is open, once those that end at or before `x` are closed.
+
+    Args:
+        x: a watermark in the unit of the specification.
+        spec: a sliding, tumbling or cumulative window.
+    """
+    if spec.period is not None:
+        return x - (x - spec.origin) % spec.period
+    assert spec.range is not None  # noqa: S101 - rows of a landmark window are never lost
+    return late_before(x, spec) + spec.slide - spec.range
+
+
 def _step(spec: WindowSpec) -> int:
     # Where the slide counts rows, window-ids are values of RATTR: any whole number may be one.
     return 1 if spec.kind in SLIDE_BY_KINDS else spec.slide

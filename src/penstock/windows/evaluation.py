@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from penstock.windows.kinds import Kind
-from penstock.windows.ladder import Ladder, longest_rung, overlap
+from penstock.windows.ladder import MOST_RUNGS, longest_rung, overlap
 from penstock.windows.spec import WindowSpec
 
 STATE = 12.0
@@ -63,8 +64,8 @@ def choose(spec: WindowSpec, density: Density | None = None) -> Evaluation:
     panes
     >>> print(choose(sliding("6 s", "1 s", on="ts"), Density(rows=2, panes=60)).name)
     direct
-    >>> choose(sliding("1 day", "10 s", on="ts"), Density(rows=100)).rungs
-    (1, 20, 400)
+    >>> choose(sliding("10 min", "1 s", on="ts"), Density(rows=100, panes=100)).rungs
+    (1, 24)
     """
     at = density or ASSUMED
     known = f"{at.rows:.3g} rows per pane and key" + ("" if density else " assumed")
@@ -101,7 +102,7 @@ def price(spec: WindowSpec, rungs: tuple[int, ...], density: Density) -> float:
 
 def _spread(k: int, rungs: tuple[int, ...]) -> float:
     """Windows that take a pane or, for its share of them, the blocks above it."""
-    inner = sum(above / length - 1 for length, above in zip(rungs[:-1], rungs[1:], strict=True))
+    inner = sum(above / length - 1 for length, above in pairwise(rungs))
     return inner + (k - rungs[-1] + 1) / rungs[-1]
 
 
@@ -110,9 +111,9 @@ def _candidates(spec: WindowSpec) -> Iterator[tuple[int, ...]]:
     yield (1,)
     longest = longest_rung(spec)
     k = overlap(spec)
-    for factor in {max(2, round(k ** (1 / n))) for n in (2, 3, 4)}:
+    for factor in {max(2, round(k ** (1 / n))) for n in range(2, MOST_RUNGS + 1)}:
         rungs: tuple[int, ...] = (1,)
-        while rungs[-1] * factor <= longest and len(rungs) < 4:
+        while rungs[-1] * factor <= longest and len(rungs) < MOST_RUNGS:
             rungs = (*rungs, rungs[-1] * factor)
             yield rungs
 
