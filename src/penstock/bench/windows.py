@@ -165,7 +165,7 @@ def _run(rows: DataFrame, folder: Path, case: Case, *, into: Measured, start: St
 
     query, into.explained = start(rows, case, str(folder / "checkpoint"), compare)
     query.awaitTermination()
-    batches = [p for p in (_batch(p) for p in query.recentProgress) if p["rows"]]
+    batches = [b for b in map(_batch, query.recentProgress) if b["rows"]]
     measured = _measured(batches, case)
     into.times.append([b["ms"] * 1000 / b["rows"] for b in measured])
     into.rows = sum(b["rows"] for b in measured)

@@ -60,7 +60,7 @@ def choose(spec: WindowSpec, density: Density | None = None) -> Evaluation:
         density: what is known of the stream; None to assume a middling one.
 
     >>> from penstock.windows import sliding
-    >>> print(choose(sliding("60 s", "1 s", on="ts"), Density(rows=100)).name)
+    >>> print(choose(sliding("60 s", "1 s", on="ts"), Density(rows=100, panes=60)).name)
     panes
     >>> print(choose(sliding("6 s", "1 s", on="ts"), Density(rows=2, panes=60)).name)
     direct
