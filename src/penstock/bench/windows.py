@@ -168,7 +168,7 @@ def _run(rows: DataFrame, folder: Path, case: Case, *, into: Measured, start: St
     batches = [b for b in map(_batch, query.recentProgress) if b["rows"]]
     measured = _measured(batches, case)
     into.times.append([b["ms"] * 1000 / b["rows"] for b in measured])
-    into.rows = sum(b["rows"] for b in measured)
+    into.rows = round(sum(b["rows"] for b in measured))
     into.state = batches[-1]["state"] / case.shape.keys
     shutil.rmtree(folder / "source")
     shutil.rmtree(folder / "checkpoint")

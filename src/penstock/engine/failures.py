@@ -8,7 +8,11 @@ from penstock.errors import StreamFailed
 
 # Spark names its errors in brackets; an outer one wraps the one that matters.
 _NAMED = re.compile(r"\[(?!STREAM_FAILED|FAILED_EXECUTE_UDF|TASK_WRITE)[A-Z][A-Z0-9_.]+\][^\n\[]*")
-_PYTHON = re.compile(r"^[\w.]*(?:Error|Exception|Overflow|Failed): [^\n]+", re.MULTILINE)
+# An error of Python ends its traceback; those of Spark itself only say that there was one.
+_PYTHON = re.compile(
+    r"^(?!pyspark\.|py4j\.|org\.|java\.)[\w.]*(?:Error|Exception|Overflow|Failed): [^\n]+",
+    re.MULTILINE,
+)
 
 
 def stream_failed(name: str, error: BaseException) -> StreamFailed:

@@ -76,7 +76,8 @@ def column_type(rows: DataFrame, expression: str, name: str) -> DataType:
 
 
 def _short(error: AnalysisException) -> str:
-    return str(error).splitlines()[0]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else "no reason given"
 
 
 __all__ = ["check_event_time", "check_keys", "column", "column_type", "lower_all", "quoted"]
