@@ -18,7 +18,6 @@ from penstock.windows import (
     sliding,
     tumbling,
     wids,
-    wids_at,
 )
 from penstock.windows.aggregates import AVG, COUNT, COUNT_ALL, MAX, SUM
 from penstock.windows.oracle import Accounts, Aggregates, account, label

@@ -1,0 +1,92 @@
+"""`penstock bench windows`: the measurements, and whether they are what is wanted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from penstock.bench import windows as windows_bench
+from penstock.cli.failures import FAILED, Verbose, one_line_errors
+from penstock.cli.java import check_java
+from penstock.cli.session import BENCH, local_spark
+
+app = typer.Typer(no_args_is_help=True, help="Measure on this machine.")
+
+EXAMPLE = "Example: penstock bench windows --quick --json"
+
+
+@app.command("windows", epilog=EXAMPLE)
+def windows(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, no large overlaps.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compare the speed of windows with Spark's own window(), on two cores."""
+    with one_line_errors(verbose=verbose):
+        check_java()
+        progress = Console(stderr=True, highlight=False)
+        progress.print("starting Spark")
+        with local_spark(BENCH, verbose=verbose) as local:
+            result = windows_bench.run(
+                local.spark, quick=quick, say=lambda text: progress.print(text, markup=False)
+            )
+    if as_json:
+        print(json.dumps(result, indent=2))
+    else:
+        Console().print(table(result))
+    if different(result):
+        raise typer.Exit(FAILED)
+
+
+def table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.windows.run` returns it.
+    """
+    shown = Table(title="Windows: penstock and Spark's window()", title_justify="left")
+    shown.add_column("data")
+    shown.add_column("overlap", justify="right")
+    shown.add_column("measured", justify="right")
+    shown.add_column("wanted", justify="right")
+    shown.add_column("")
+    for data, overlap, measured, wanted, good in _rows(result):
+        mark = "" if good is None else "[green]✓[/]" if good else "[red]✗[/]"
+        shown.add_row(data, overlap, measured, wanted, mark)
+    shown.caption = (
+        "dense, sparse: how many times as fast as Spark. free: overlap 60 costs so many times "
+        "overlap 1; day: so does overlap 8,640 (a day by 10 s)."
+    )
+    shown.caption_justify = "left"
+    return shown
+
+
+def different(result: dict[str, Any]) -> int:
+    """Windows for which the two engines gave different answers."""
+    return sum(case.get("different", 0) for case in result["cases"])
+
+
+def _rows(result: dict[str, Any]) -> Iterator[tuple[str, str, str, str, bool | None]]:
+    wanted = result["wanted"]
+    for data in ("dense", "sparse"):
+        for overlap, least in wanted[data].items():
+            ratio = result[data].get(overlap)
+            good = None if ratio is None else ratio >= least
+            yield data, overlap, _times(ratio), f"≥ {_times(least)}", good
+    for data, overlap in (("free", "60"), ("day", "8640")):
+        cost = result[data]
+        good = None if cost is None else cost <= wanted[data]
+        yield data, overlap, _times(cost), f"≤ {_times(wanted[data])}", good
+    compared = sum(case.get("windows_compared", 0) for case in result["cases"])
+    apart = different(result)
+    yield "windows", "", f"{apart:,} of {compared:,} differ", "0", apart == 0
+
+
+def _times(ratio: float | None) -> str:
+    return "not measured" if ratio is None else f"{ratio:.2f} x"

@@ -1,0 +1,39 @@
+"""The console script `penstock`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import penstock
+from penstock.cli import bench
+from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
+from penstock.cli.demo.command import demo
+from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
+from penstock.cli.explain import explain
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a bug has a plain traceback
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=DEMO_EXAMPLE)(demo)
+app.command(epilog=EXPLAIN_EXAMPLE)(explain)
+app.add_typer(bench.app, name="bench")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"penstock {penstock.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Fast windows for Spark Structured Streaming."""

@@ -1,0 +1,199 @@
+"""A Spark of the command's own: local, quiet, and gone without a trace when the command ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.errors import PenstockError
+
+GIB = 1 << 30
+_OTHERS = (
+    *("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_MASTER"),
+    *("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT"),
+)
+"""Variables by which another Spark on this machine, or its settings, would take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of the machine a command takes.
+
+    Args:
+        share: of the memory.
+        most: GiB of memory, however much there is.
+        cores: at most; None for all.
+        java: options of Java itself.
+    """
+
+    share: float
+    most: int
+    cores: int | None = None
+    java: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Cores to use."""
+        there = available_cores()
+        return there if self.cores is None else min(there, self.cores)
+
+    @property
+    def memory(self) -> str:
+        """Memory of Spark, as Java writes it; at least what Spark starts with."""
+        return f"{max(1024, min(int(memory() * self.share), self.most * GIB) >> 20)}m"
+
+
+# The demo is mostly start-up: Java's best compiler would take more time than it saves.
+DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1")
+BENCH = Size(share=0.6, most=12, cores=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A running session.
+
+    Args:
+        spark: the session.
+        scratch: a folder that is removed with it.
+    """
+
+    spark: SparkSession
+    scratch: Path
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # macOS has no such limit
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def memory() -> int:
+    """Bytes of memory of the machine, or of the container that this is."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        there = min(there, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return there
+
+
+@contextmanager
+def local_spark(size: Size, *, verbose: bool) -> Iterator[Local]:
+    """Starts Spark, and ends it with everything that it has left behind.
+
+    Args:
+        size: of the session.
+        verbose: whether what Spark logged is shown at the end.
+    """
+    for name in _OTHERS:
+        os.environ.pop(name, None)
+    # Without it Spark looks up the name of this machine, which need not resolve.
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Python workers run in this environment, not in whatever `python3` is.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if not verbose:
+        logging.disable()  # py4j logs each call that an interrupt or the end cuts off
+
+    folder = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
+    with folder as name:
+        scratch = Path(name)
+        log = scratch / "spark.log"
+        try:
+            with _java(_settings(size, scratch), log) as spark:
+                yield Local(spark, scratch)
+        finally:
+            if verbose and log.exists():
+                print(log.read_text(errors="replace").rstrip(), file=sys.stderr)
+
+
+@contextmanager
+def _java(settings: dict[str, str], log: Path) -> Iterator[SparkSession]:
+    """All that Java prints goes into the log, from its first line on."""
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with ExitStack() as at_end:
+        with log.open("wb") as out, _interrupts_wait():
+            gateway = _launch(conf, {"stdout": out, "stderr": out}, log)
+            at_end.callback(_end, gateway.proc)
+        context = SparkContext(conf=conf, gateway=gateway)
+        at_end.callback(_stop, context, gateway)
+        # Spark's own handler talks to Java in the middle of whatever is being said to it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield SparkSession(context)
+
+
+def _launch(conf: SparkConf, streams: dict[str, Any], log: Path) -> Any:  # noqa: ANN401 - py4j's own
+    try:
+        return launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        raise PenstockError(f"Spark did not start: {lines[-1] if lines else 'no reason'}") from None
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Lets Ctrl-C wait for the end of the body: a Java cut off at its start would stay."""
+    came: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        raise KeyboardInterrupt
+
+
+def _stop(context: SparkContext, gateway: Any) -> None:  # noqa: ANN401 - as above
+    """Stops Spark from a thread of its own, for this one's talk with Java may be cut off."""
+
+    def stop() -> None:
+        with suppress(Exception):  # Java may be gone already
+            context.stop()
+            gateway.shutdown()
+
+    stopper = threading.Thread(target=stop, daemon=True)
+    stopper.start()
+    stopper.join(timeout=20)
+
+
+def _end(java: Popen[bytes]) -> None:
+    """Java ends by itself when its input ends."""
+    assert java.stdin is not None  # noqa: S101 - it was opened for this
+    java.stdin.close()
+    try:
+        java.wait(timeout=20)
+    except TimeoutExpired:
+        java.kill()
+        java.wait()
+
+
+def _settings(size: Size, scratch: Path) -> dict[str, str]:
+    return {
+        "spark.master": f"local[{size.threads}]",
+        "spark.app.name": "penstock",
+        "spark.driver.memory": size.memory,
+        "spark.driver.extraJavaOptions": f'-Djava.io.tmpdir="{scratch}" {size.java}'.strip(),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    }
