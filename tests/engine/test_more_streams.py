@@ -205,28 +205,6 @@ def test_late_rows_cannot_spoil_the_windows(spark, tmp_path, monkeypatch):
     assert run.accounts["late_lost"] == 2
 
 
-def test_rows_that_a_join_gives_late_are_not_late(spark, tmp_path, monkeypatch):
-    """What an operator holds back comes behind the watermark; Spark knows by how much."""
-    files = Files(spark, tmp_path)
-    for batch in range(2):
-        files.add([{"ts": START + (10 * batch + n) * SECOND, "k": "a", "v": n} for n in range(5)])
-    files.add([FAR])
-
-    def joined() -> DataFrame:
-        left = files.stream().withWatermark("ts", "0 seconds")
-        right = files.stream().withWatermark("ts", "0 seconds")
-        right = right.select(F.col("ts").alias("then"), F.col("v").alias("w"))
-        soon = F.expr("v = w AND then > ts AND then <= ts + INTERVAL 15 SECONDS")
-        return left.join(right, soon, "left").select("ts", "k", "v")
-
-    theirs_: dict = {}
-    run_spark(spark_windows(joined(), "4 seconds", "1 second"), tmp_path / "d", theirs_)
-    windowed = ps.stream(joined(), "ts").window("4 s", every="1 s")
-    ours: dict = {}
-    run_penstock(shaped(answers(windowed), monkeypatch, (1,)), tmp_path / "c", ours)
-    assert union(ours) == union(theirs_)
-
-
 # --- the look at the first batch ------------------------------------------------------------------
 
 

@@ -231,10 +231,11 @@ def test_a_batch_cannot_be_started(rows, tmp_path):
     assert not (tmp_path / "c").exists()
 
 
-def test_accounts_before_there_are_any(rows):
+def test_accounts_of_a_stream_are_those_of_its_run(spark):
+    rate = spark.readStream.format("rate").load()
     with pytest.raises(UsageError) as caught:
-        _ = asked(rows, n=ps.count()).accounts
-    assert "dataframe()" in one_line(caught.value)
+        _ = ps.stream(rate, "timestamp").window("1 s").agg(n=ps.count()).accounts
+    assert "Run" in one_line(caught.value)
 
 
 @pytest.fixture

@@ -7,7 +7,10 @@ import re
 from penstock.errors import StreamFailed
 
 # Spark names its errors in brackets; an outer one wraps the one that matters.
-_NAMED = re.compile(r"\[(?!STREAM_FAILED|FAILED_EXECUTE_UDF|TASK_WRITE)[A-Z][A-Z0-9_.]+\][^\n\[]*")
+_NAMED = re.compile(
+    r"\[(?!STREAM_FAILED|FAILED_EXECUTE_UDF|TASK_WRITE|FOREACH_BATCH)[A-Z][A-Z0-9_.]+\][^\n\[]*"
+)
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] ([^\n]*)")
 # An error of Python ends its traceback; those of Spark itself only say that there was one.
 _PYTHON = re.compile(
     r"^(?!pyspark\.|py4j\.|org\.|java\.)[\w.]*(?:Error|Exception|Overflow|Failed): [^\n]+",
@@ -33,5 +36,7 @@ def cause(trace: str) -> str:
     '[ARITHMETIC_OVERFLOW] long overflow.'
     """
     python = _PYTHON.findall(trace) if "Traceback (most recent call last)" in trace else []
-    found = python or [match.group(0) for match in _NAMED.finditer(trace)] or trace.splitlines()
-    return found[0].strip() if found else "no reason given"
+    named = [match.group(0) for match in _NAMED.finditer(trace)]
+    found = _RAISED.findall(trace) or python or named or trace.strip().splitlines()
+    # Where a stack is printed on the same line, the words come before it.
+    return found[0].split("SQLSTATE")[0].strip(" :") if found else "no reason given"

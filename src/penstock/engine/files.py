@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
 from pyarrow import fs
+
+from penstock.errors import UsageError, complaint
+
+_KNOWN = "must be on a file system that Arrow knows (local, hdfs, s3, gs, abfs)"
 
 
 class Folder:
@@ -18,10 +23,11 @@ class Folder:
     def __init__(self, checkpoint: str, name: str) -> None:
         # Hadoop says file:/x and s3a://x where Arrow says file:///x and s3://x.
         uri = re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/+", "/", checkpoint))
-        if "://" in uri:
-            self._fs, base = fs.FileSystem.from_uri(uri)
-        else:
-            self._fs, base = fs.LocalFileSystem(), uri
+        try:
+            local = "://" not in uri
+            self._fs, base = (fs.LocalFileSystem(), uri) if local else fs.FileSystem.from_uri(uri)
+        except (pa.ArrowException, OSError) as error:
+            raise UsageError(complaint("checkpoint", _KNOWN, checkpoint)) from error
         self._path = f"{base.rstrip('/')}/{name}"
 
     def names(self) -> list[str]:
@@ -36,7 +42,15 @@ class Folder:
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a file, whole or not at all."""
-        self._fs.create_dir(self._path, recursive=True)
-        with self._fs.open_output_stream(f"{self._path}/{name}.new") as file:
-            file.write(content)
-        self._fs.move(f"{self._path}/{name}.new", f"{self._path}/{name}")
+        try:
+            self._fs.create_dir(self._path, recursive=True)
+            with self._fs.open_output_stream(f"{self._path}/{name}.new") as file:
+                file.write(content)
+            self._fs.move(f"{self._path}/{name}.new", f"{self._path}/{name}")
+        except OSError as error:
+            raise UsageError(complaint("checkpoint", "must be writable", self._path)) from error
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+        if name in self.names():
+            self._fs.delete_file(f"{self._path}/{name}")

@@ -37,37 +37,42 @@ _EXACT_DIGITS = 10
 """Digits that a quotient must have beyond those of the answer, to be rounded only once."""
 
 
+Guard = Callable[[Column], Column]
+"""Lets through the values of rows that count, and makes null of the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """An aggregate as Spark columns.
 
     Args:
-        partial: an aggregate over rows.
+        partial: an aggregate over rows, given what to put around a value that may fail.
         merge: an aggregate over the column of partials; None if partials cannot be merged.
         final: the answer, from a partial or from merged ones.
     """
 
-    partial: Column
+    partial: Callable[[Guard], Column]
     merge: Callable[[Column], Column] | None
     final: Callable[[Column], Column]
 
 
 def lower(  # noqa: PLR0911 - one return for each kind of aggregate
-    aggregate: Aggregate, of: DataType, *, ansi: bool
+    aggregate: Aggregate, x: Column, of: DataType, *, ansi: bool, plain: bool
 ) -> Lowered:
     """The aggregate over a column of that type.
 
     Args:
         aggregate: one that is not the user's own.
+        x: the column.
         of: type of the column; any for count(*).
         ansi: whether an overflow is an error (spark.sql.ansi.enabled).
+        plain: whether `x` is a column of the rows as it is, so that nothing can fail in it.
     """
     if aggregate.column is None:
-        return Lowered(F.count(F.lit(1)), F.sum, _same)
-    x = F.expr(aggregate.column)
+        return Lowered(lambda _: F.count(F.lit(1)), F.sum, _same)
     if aggregate.function in _PLAIN:
-        partial, merge = _PLAIN[aggregate.function]
-        return Lowered(partial(x), merge, _same)
+        first, merge = _PLAIN[aggregate.function]
+        return Lowered(lambda guard: first(x if plain else guard(x)), merge, _same)
     if aggregate.function == "approx_count_distinct":
         return _distinct(aggregate, x, of)
     if aggregate.function == "sum":
@@ -94,15 +99,20 @@ def _same(column: Column) -> Column:
 
 def _sum(x: Column, of: DataType, *, ansi: bool) -> Lowered:
     if not isinstance(of, DecimalType):
-        return Lowered(F.sum(x), F.sum, _same)
+        return Lowered(lambda guard: F.sum(guard(x)), F.sum, _same)
     # Spark adds ten digits for each sum; the sum of sums must stay of the type of one.
     result = DecimalType(min(of.precision + 10, DECIMAL_DIGITS), of.scale)
     if ansi:
-        return Lowered(F.sum(x), lambda p: F.sum(p).cast(result), _same)
+        return Lowered(lambda guard: F.sum(guard(x)), lambda p: F.sum(p).cast(result), _same)
+
     # Without ANSI an overflow is a null, which a merge must not take for 'no values'.
-    lost = F.sum(x).isNull() & (F.count(x) > 0)
+    def partial(guard: Guard) -> Column:
+        total = F.sum(guard(x))
+        lost = total.isNull() & (F.count(guard(x)) > 0)
+        return F.struct(total.alias("s"), lost.alias("lost"))
+
     return Lowered(
-        F.struct(F.sum(x).alias("s"), lost.alias("lost")),
+        partial,
         lambda p: F.struct(F.sum(p["s"]).cast(result).alias("s"), F.max(p["lost"]).alias("lost")),
         lambda p: F.when(~p["lost"], p["s"]),
     )
@@ -113,7 +123,7 @@ def _avg(x: Column, of: DataType) -> Lowered:
         return _decimal_avg(x, of)
     number = x.cast("double")  # as Spark adds them up
     return Lowered(
-        F.struct(F.sum(number).alias("s"), F.count(x).alias("n")),
+        lambda guard: F.struct(F.sum(guard(number)).alias("s"), F.count(guard(x)).alias("n")),
         lambda p: F.struct(F.sum(p["s"]).alias("s"), F.sum(p["n"]).alias("n")),
         lambda p: F.when(p["n"] > 0, p["s"] / p["n"]),
     )
@@ -126,21 +136,23 @@ def _decimal_avg(x: Column, of: DecimalType) -> Lowered:
     # Spark keeps this many digits after the point when it divides the sum by the count.
     quotient = DECIMAL_DIGITS - (total.precision - total.scale)
     if quotient < scale + _EXACT_DIGITS:
-        return Lowered(F.avg(x), None, _same)
+        return Lowered(lambda guard: F.avg(guard(x)), None, _same)
     return Lowered(
-        F.struct(F.sum(x).alias("s"), F.count(x).alias("n")),
+        lambda guard: F.struct(F.sum(guard(x)).alias("s"), F.count(guard(x)).alias("n")),
         lambda p: F.struct(F.sum(p["s"]).cast(total).alias("s"), F.sum(p["n"]).alias("n")),
         lambda p: F.when(p["n"] > 0, (p["s"] / p["n"].cast("decimal(20,0)")).cast(result)),
     )
 
 
 def _variance(function: str, x: Column) -> Lowered:
-    number = x.cast("double")
-    partial = F.struct(
-        F.count(number).cast("double").alias("n"),
-        F.avg(number).alias("mean"),
-        (F.var_pop(number) * F.count(number)).alias("m2"),
-    )
+    def partial(guard: Guard) -> Column:
+        number = guard(x.cast("double"))
+        return F.struct(
+            F.count(number).cast("double").alias("n"),
+            F.avg(number).alias("mean"),
+            (F.var_pop(number) * F.count(number)).alias("m2"),
+        )
+
     sample = function.endswith("_samp")
 
     def final(p: Column) -> Column:
@@ -158,11 +170,12 @@ def _merge_moments(p: Column) -> Column:
     def both(a: Column, b: Column) -> Column:
         n = a["n"] + b["n"]
         apart = b["mean"] - a["mean"]
-        return F.struct(
+        merged = F.struct(
             n.alias("n"),
             (a["mean"] + apart * b["n"] / n).alias("mean"),
             (a["m2"] + b["m2"] + apart * apart * a["n"] * b["n"] / n).alias("m2"),
         )
+        return F.when(a["n"] > 0, merged).otherwise(b)  # 0 times a large square is not a number
 
     return F.aggregate(F.collect_list(F.when(p["n"] > 0, p)), zero, both)
 
@@ -183,12 +196,15 @@ def _distinct(aggregate: Aggregate, x: Column, of: DataType) -> Lowered:
             x = x.cast("string")
         case _:
             _require(aggregate, of, (StringType, BinaryType))
-    return Lowered(F.hll_sketch_agg(x), F.hll_union_agg, F.hll_sketch_estimate)
+            # The sketch passes over what is empty, which is a value like any other.
+            mark = F.lit("-") if isinstance(of, StringType) else F.lit(b"-")
+            x = F.concat(mark, x)
+    return Lowered(lambda guard: F.hll_sketch_agg(guard(x)), F.hll_union_agg, F.hll_sketch_estimate)
 
 
 def _percentile(x: Column, quantile: float) -> Lowered:
     return Lowered(
-        F.kll_sketch_agg_double(x.cast("double")),
+        lambda guard: F.kll_sketch_agg_double(guard(x.cast("double"))),
         F.kll_merge_agg_double,
         lambda p: F.when(
             F.kll_sketch_get_n_double(p) > 0,

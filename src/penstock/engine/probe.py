@@ -31,16 +31,16 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
         query: whose panes and keys are counted.
         patience: seconds to wait.
     """
-    found: list[Density] = []
+    found: list[Density | None] = []
     seen = threading.Event()
 
     def count(batch: DataFrame, _: int) -> None:
-        if seen.is_set():
-            return
-        density = density_of(batch, query)
-        if density is not None:
-            found.append(density)
+        try:
+            found.append(density_of(batch, query))
+        finally:
             seen.set()
+        # A batch that fails is not committed, so no source deletes or acknowledges its rows.
+        raise _SeenEnough
 
     with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
         try:
@@ -55,6 +55,10 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
         except PySparkException:
             return None  # the stream itself will say what is wrong with its source
     return found[0] if found else None
+
+
+class _SeenEnough(Exception):
+    """Ends the look after one batch; this is no failure."""
 
 
 def density_of(batch: DataFrame, query: Query) -> Density | None:

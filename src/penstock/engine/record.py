@@ -46,6 +46,11 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
     return Evaluation(tuple(entry["rungs"]), entry["reason"])
 
 
+def forget(checkpoint: str) -> None:
+    """Takes back what was remembered of a stream that could not start."""
+    Folder(checkpoint, _FOLDER).remove(_FILE)
+
+
 def _read(checkpoint: str) -> dict[str, Any] | None:
     folder = Folder(checkpoint, _FOLDER)
     if _FILE not in folder.names():

@@ -11,6 +11,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.failures import stream_failed
 
+METRIC = "penstock"
+"""What the names of our metrics in Spark's progress begin with."""
+
 ACCOUNTS = ("no_time", "in_no_window", "late_lost", "late_partial")
 
 
@@ -36,7 +39,8 @@ class Run:
         """
         try:
             # Without a time limit Spark returns nothing, and only when the stream has ended.
-            limit = None if seconds is None else max(1, round(seconds))
+            # Spark takes 0 for no limit, though it takes fractions of a second.
+            limit: Any = None if seconds is None else max(0.001, seconds)
             return self.query.awaitTermination(limit) is not False
         except PySparkException as error:
             raise stream_failed(self.name, error) from None
@@ -58,6 +62,8 @@ class Run:
         """
         totals = dict.fromkeys(ACCOUNTS, 0)
         for progress in self.progress:
-            for name, rows in progress.get("observedMetrics", {}).get("penstock", {}).items():
-                totals[name] += rows
+            for metric, counts in progress.get("observedMetrics", {}).items():
+                if metric.startswith(METRIC):
+                    for name in ACCOUNTS:
+                        totals[name] += counts[name]
         return totals

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, MapType, NullType, StructField, TimestampType, VariantType
+from pyspark.sql.types import DataType, MapType, NullType, StructField, TimestampType
 
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.step import quoted
 from penstock.errors import SchemaError, complaint, did_you_mean
 from penstock.network.query import Query
+
+OURS = "penstock_"
+"""Columns that the engine adds on its way begin with this."""
 
 
 def column(rows: DataFrame, what: str, name: str) -> StructField:
@@ -22,22 +28,52 @@ def column(rows: DataFrame, what: str, name: str) -> StructField:
     return field
 
 
-def check_event_time(rows: DataFrame, name: str) -> None:
-    """The event time must be a timestamp with a time zone's meaning."""
-    field = column(rows, "event_time", name)
+def check_rows(rows: DataFrame, event_time: str) -> None:
+    """The rows must be a DataFrame with clear names, and the event time a timestamp."""
+    if not isinstance(rows, DataFrame):
+        raise SchemaError(complaint("stream()", "needs a DataFrame", type(rows).__name__))
+    names = [name.lower() for name in rows.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        rule = "must have each column once (upper and lower case are the same)"
+        raise SchemaError(complaint("the DataFrame", rule, ", ".join(twice)))
+    ours = [name for name in rows.columns if name.lower().startswith(OURS)]
+    if ours:
+        rule = f"must have no column that begins with {OURS}"
+        raise SchemaError(complaint("the DataFrame", rule, ", ".join(ours)))
+    if not isinstance(event_time, str):
+        raise SchemaError(complaint("event_time", "must be the name of a column", event_time))
+    field = column(rows, "event_time", event_time)
     if not isinstance(field.dataType, TimestampType):
-        hint = f"add it with withColumn, such as expr('cast({name} AS timestamp)')"
-        got = f"{name}: {field.dataType.simpleString()}"
+        hint = f"add it with withColumn, such as expr('cast({event_time} AS timestamp)')"
+        got = f"{event_time}: {field.dataType.simpleString()}"
         raise SchemaError(complaint("event_time", "must be of type timestamp", got, hint))
+
+
+def has_watermark(rows: DataFrame) -> bool:
+    """Whether the plan of a stream has a watermark; the schema may only have a note of one."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        rows.explain(extended=True)
+    return "EventTimeWatermark" in said.getvalue()
 
 
 def check_keys(rows: DataFrame, keys: tuple[str, ...]) -> None:
     """Keys must be columns that can be grouped by."""
     for key in keys:
+        if not isinstance(key, str):
+            hint = "by('host', 'port')"
+            raise SchemaError(complaint("by()", "needs names of columns", key, hint))
         field = column(rows, "by()", key)
-        if isinstance(field.dataType, (MapType, VariantType)):
-            got = f"{key}: {field.dataType.simpleString()}"
-            raise SchemaError(complaint("by()", "needs a type that Spark can group by", got))
+        refusal = complaint(
+            "by()", "needs a type that can be a key", f"{key}: {field.dataType.simpleString()}"
+        )
+        if isinstance(field.dataType, MapType):
+            raise SchemaError(refusal)
+        try:
+            _ = rows.groupBy(F.col(quoted(key))).count().schema
+        except AnalysisException as error:
+            raise SchemaError(refusal) from error
 
 
 def lower_all(rows: DataFrame, query: Query) -> dict[str, Lowered]:
@@ -45,11 +81,14 @@ def lower_all(rows: DataFrame, query: Query) -> dict[str, Lowered]:
     ansi = str(rows.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
     lowered = {}
     for name, aggregate in query.aggregates.items():
-        of = NullType() if aggregate.column is None else column_type(rows, aggregate.column, name)
-        low = lower(aggregate, of, ansi=ansi)
+        of: DataType = NullType()
+        x, plain = F.lit(None), True
+        if aggregate.column is not None:
+            of = column_type(rows, aggregate.column, name)
+            x, plain = reference(rows, aggregate.column), is_column(rows, aggregate.column)
+        low = lower(aggregate, x, of, ansi=ansi, plain=plain)
         try:
-            _ = rows.select(low.final(low.partial)).schema if low.merge is None else None
-            _ = rows.select(low.partial).schema
+            _ = rows.select(low.partial(lambda value: value)).schema
         except AnalysisException as error:
             raise SchemaError(
                 complaint(f"{name} = {aggregate}", "does not fit its column", of.simpleString())
@@ -58,26 +97,32 @@ def lower_all(rows: DataFrame, query: Query) -> dict[str, Lowered]:
     return lowered
 
 
+def is_column(rows: DataFrame, text: str) -> bool:
+    """Whether the text is the name of a column, and not an expression over columns."""
+    return text.lower() in (name.lower() for name in rows.columns)
+
+
+def reference(rows: DataFrame, text: str) -> Column:
+    """The column of that name, whatever is in the name, or else the expression."""
+    return F.col(quoted(text)) if is_column(rows, text) else F.expr(text)
+
+
 def column_type(rows: DataFrame, expression: str, name: str) -> DataType:
     """The type of a column or an expression; what is wrong with it, in one line."""
+    where = f"{name} = {expression!r}"
     try:
-        return rows.select(F.expr(expression)).schema.fields[0].dataType
+        return rows.select(reference(rows, expression)).schema.fields[0].dataType
     except ParseException as error:
-        where = f"{name} = {expression!r}"
         raise SchemaError(complaint(where, "must be an SQL expression", _short(error))) from error
     except AnalysisException as error:
         missing = (error.getMessageParameters() or {}).get("objectName", "").strip("`")
         if missing:
             hint = did_you_mean(missing, rows.columns)
             rule = "must be made of columns of the stream"
-            raise SchemaError(complaint(f"{name} = {expression!r}", rule, missing, hint)) from error
-        where = f"{name} = {expression!r}"
+            raise SchemaError(complaint(where, rule, missing, hint)) from error
         raise SchemaError(complaint(where, "does not fit the stream", _short(error))) from error
 
 
 def _short(error: AnalysisException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else "no reason given"
-
-
-__all__ = ["check_event_time", "check_keys", "column", "column_type", "lower_all", "quoted"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.columns import (
@@ -37,6 +37,7 @@ from penstock.windows import Evaluation, Ladder
 CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
 TIME, BLOCKS, MARK = "penstock_time", "penstock_blocks", "penstock_mark"
 LATE, LATE_BEFORE, LOST_BEFORE = "penstock_late", "penstock_late_before", "penstock_lost_before"
+PROBLEM = "penstock_problem"
 
 _NOWHERE = -(1 << 63)
 NO_TIME, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = (_NOWHERE + code for code in range(4))
@@ -45,6 +46,7 @@ _FIRST_BLOCK = _NOWHERE + 16
 
 _RUNG_BITS = 2
 """The number of the rung is in the lowest bits of a block's id, its start in the others."""
+_FARTHEST = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,14 @@ class Step:
         lowered: the query's aggregates as Spark columns.
         evaluation: direct, or the rungs of a ladder.
         late: L and what follows from it (`late_watermark`); None for a batch: no row is late.
-        accounts: where the rows that do not count are reported.
+        accounts: under which name the rows that do not count are reported; None for no report.
     """
 
     query: Query
     lowered: dict[str, Lowered]
     evaluation: Evaluation
     late: Column | None
-    accounts: str | Observation
+    accounts: str | None
 
     def windows(self, rows: DataFrame) -> DataFrame:
         """The windows of the rows, which have a watermark if they are a stream."""
@@ -71,7 +73,12 @@ class Step:
         time = F.unix_micros(F.col(quoted(spec.rattr)))
         rows = rows.select("*", time.alias(TIME))
         if self.late is not None:
-            marks = {LATE: "late", LATE_BEFORE: "late_before", LOST_BEFORE: "lost_before"}
+            marks = {
+                LATE: "late",
+                LATE_BEFORE: "late_before",
+                LOST_BEFORE: "lost_before",
+                PROBLEM: "problem",
+            }
             rows = rows.select("*", self.late.alias(MARK)).select(
                 "*", *(F.col(MARK)[mark].alias(name) for name, mark in marks.items())
             )
@@ -79,7 +86,7 @@ class Step:
         panes = self._report(
             tagged.groupBy(CLOSE, BLOCK, *self._keys()).agg(
                 F.count(F.lit(1)).alias(ROWS),
-                *(low.partial.alias(name) for name, low in self._partials()),
+                *(low.partial(self._counts).alias(name) for name, low in self._partials()),
             )
         )
         merged = self._merge(panes) if self.evaluation.rungs else self._rename(panes)
@@ -143,12 +150,19 @@ class Step:
         if gap is not None:
             block = block.when(gap, IN_NO_WINDOW)
         if self.late is not None:
-            block = block.when(t < F.col(LOST_BEFORE), LATE_LOST)
+            wrong = F.raise_error(F.col(PROBLEM)).cast("bigint")
+            lost = F.when(F.col(PROBLEM).isNotNull(), wrong).otherwise(LATE_LOST)
+            block = block.when(t < F.col(LOST_BEFORE), lost)
+        if len(self.evaluation.rungs) > 1:
+            far = F.raise_error(F.lit("an event time is beyond the year 38000")).cast("bigint")
+            block = block.when(F.abs(t) > _FARTHEST, far)
         return block.otherwise(otherwise)
 
     def _report(self, panes: DataFrame) -> DataFrame:
         """Counts the rows of the blocks that end here, and lets the others pass."""
         block = F.col(BLOCK)
+        if self.accounts is None:
+            return panes.where(block >= _FIRST_BLOCK)
         partial = block == LATE_PARTIAL
         if self.late is not None and self.evaluation.rungs:
             due = block_first_end(self._start(), 0, self._ladder)
@@ -190,6 +204,10 @@ class Step:
             )
         )
 
+    def _counts(self, x: Column) -> Column:
+        """A value of a row that counts: those of other rows must not overflow, or fail."""
+        return F.when(F.col(BLOCK) >= _FIRST_BLOCK, x)
+
     def _per_rung(self, value: Callable[[Column, int], Column]) -> Column:
         if len(self.evaluation.rungs) == 1:
             return value(self._start(), 0)
@@ -228,3 +246,20 @@ def quoted(name: str) -> str:
 
 def _window_end(end: Column) -> Column:
     return F.timestamp_micros(end).alias("window_end", metadata=EVENT_TIME)
+
+
+def count_lost(rows: DataFrame, query: Query) -> dict[str, int]:
+    """Rows of a batch that count in no window, by reason.
+
+    Args:
+        rows: a batch.
+        query: whose windows are meant.
+    """
+    t = F.unix_micros(F.col(quoted(query.window.rattr)))
+    gap = in_no_window(t, query.window)
+    counted = rows.agg(
+        F.count_if(t.isNull()).alias("no_time"),
+        (F.lit(0) if gap is None else F.count_if(gap)).alias("in_no_window"),
+    ).first()
+    found = counted.asDict() if counted is not None else {}
+    return {**found, "late_lost": 0, "late_partial": 0}

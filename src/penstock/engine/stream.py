@@ -5,22 +5,27 @@ ps.stream(df, event_time="ts").window("60 s", every="5 s").by("host").agg(n=ps.c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from penstock.engine import udaf
+from penstock.engine.failures import cause
 from penstock.engine.lowering import Lowered
 from penstock.engine.probe import look
-from penstock.engine.record import recorded, remember
-from penstock.engine.run import Run
-from penstock.engine.schema import check_event_time, check_keys, column, lower_all
-from penstock.engine.step import Step
-from penstock.engine.watermark import late_watermark
-from penstock.errors import SchemaError, SpecificationError, UsageError, complaint
+from penstock.engine.record import forget, recorded, remember
+from penstock.engine.run import METRIC, Run
+from penstock.engine.schema import check_keys, check_rows, column, has_watermark, lower_all
+from penstock.engine.step import Step, count_lost, quoted
+from penstock.engine.watermark import known_late, late_watermark
+from penstock.errors import PenstockError, SpecificationError, UsageError, complaint
 from penstock.network.query import Query
 from penstock.windows import (
     Density,
@@ -59,6 +64,14 @@ class Stream:
     event_time: str
     slack: int = 0
     late: Late = "generous"
+
+    @cached_property
+    def own_watermark(self) -> int | None:
+        """How far the watermark that the rows bring along stays behind, in microseconds."""
+        noted = column(self.rows, "event_time", self.event_time).metadata.get(WATERMARK)
+        if noted is None or not has_watermark(self.rows):
+            return None
+        return int(noted) * 1000
 
     def window(
         self, range: Duration, every: Duration | None = None, *, origin: Instant = 0
@@ -116,7 +129,6 @@ class WindowQuery:
     stream: Stream
     query: Query
     density: Density | None = None
-    _observation: list[Observation] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         if self.query.user_defined:
@@ -136,19 +148,16 @@ class WindowQuery:
         """
         rows = self.stream.rows
         if not rows.isStreaming:
-            observation = Observation("penstock")
-            self._observation[:] = [observation]
-            return self._compute(rows, self.evaluation, None, observation)
-        if checkpoint is None:
-            hint = "the watermark of each batch is read there"
-            rule = "must be the checkpointLocation of the stream"
-            raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
+            return self._compute(rows, self.evaluation, None, None)
+        checkpoint = _checked(checkpoint)
         evaluation = remember(checkpoint, self.query, self.evaluation)
-        if WATERMARK not in column(rows, "event_time", self.stream.event_time).metadata:
-            delay = f"{self.stream.slack // 1000} milliseconds"
-            rows = rows.withWatermark(self.stream.event_time, delay)
+        if self.stream.own_watermark is None:
+            # A note of an older watermark, as files keep it, must not be taken for one.
+            name = self.stream.event_time
+            rows = rows.withColumn(name, F.col(quoted(name)).alias(name, metadata={}))
+            rows = rows.withWatermark(quoted(name), f"{self.stream.slack // 1000} milliseconds")
         late = late_watermark(rows.sparkSession, checkpoint, self.query)
-        return self._compute(rows, evaluation, late, "penstock")
+        return self._compute(rows, evaluation, late, f"{METRIC}_{uuid4().hex[:8]}")
 
     def start(
         self,
@@ -179,18 +188,26 @@ class WindowQuery:
         if (format is None) == (foreach_batch is None):
             given = {"format": format, "foreach_batch": foreach_batch}
             raise UsageError(complaint("start()", "needs either format or foreach_batch", given))
-        query = self
-        if self.density is None and recorded(checkpoint) is None and not self.query.user_defined:
+        checkpoint = _checked(checkpoint)
+        if "checkpointlocation" in (option.lower() for option in options):
+            rule = "must not be among the options of the sink too"
+            raise UsageError(complaint("checkpoint", rule, options))
+        query, new = self, recorded(checkpoint) is None
+        if self.density is None and new and not self.query.user_defined:
             query = replace(self, density=look(rows, self.query))
-        writer = query.dataframe(checkpoint).writeStream.outputMode("append")
-        writer = writer.option("checkpointLocation", checkpoint).options(**options)
-        writer = writer.queryName(name) if name is not None else writer
-        writer = writer.trigger(**trigger) if trigger is not None else writer
-        writer = writer.foreachBatch(foreach_batch) if foreach_batch else writer.format(str(format))
         try:
-            handle = writer.start(path)
-        except PySparkException as error:
-            raise SchemaError(f"the stream cannot start: {str(error).splitlines()[0]}") from error
+            writer = query.dataframe(checkpoint).writeStream.outputMode("append")
+            writer = writer.option("checkpointLocation", checkpoint).options(**options)
+            writer = writer.queryName(name) if name is not None else writer
+            writer = writer.trigger(**trigger) if trigger is not None else writer
+            sink = writer.foreachBatch(foreach_batch) if foreach_batch else None
+            handle = (sink or writer.format(str(format))).start(path)
+        except (PySparkException, Py4JError, ValueError, TypeError) as error:
+            if isinstance(error, PenstockError):
+                raise
+            if new:
+                forget(checkpoint)
+            raise UsageError(f"the stream cannot start: {cause(str(error))}") from error
         return Run(handle, name or str(self.query.window), query.explain(checkpoint))
 
     @cached_property
@@ -206,11 +223,11 @@ class WindowQuery:
 
     @property
     def accounts(self) -> dict[str, int]:
-        """Rows of the batch that count in no window; waits until its DataFrame is computed."""
-        if not self._observation:
-            message = "accounts need dataframe() of a batch first; those of a stream are in its Run"
+        """Rows of a batch that count in no window; they are counted anew each time."""
+        if self.stream.rows.isStreaming:
+            message = "accounts() of a query need a batch; those of a stream are in its Run"
             raise UsageError(message)
-        return dict(self._observation[0].get)
+        return count_lost(self.stream.rows, self.query)
 
     def explain(self, checkpoint: str | None = None) -> str:
         """What the query asks, how it is computed and why.
@@ -221,8 +238,10 @@ class WindowQuery:
         evaluation = (recorded(checkpoint) if checkpoint else None) or self.evaluation
         lines = self.query.describe()
         lines.append(f"computed  {evaluation.name}: {evaluation.reason}")
+        own = self.stream.own_watermark
+        slack = self.stream.slack if own is None else own
         lines.append(
-            f"late      {self.query.late}, slack {format_duration(self.stream.slack)}"
+            f"late      {self.query.late}, slack {format_duration(slack)}"
             if self.stream.rows.isStreaming
             else "late      no row is late in a batch"
         )
@@ -233,10 +252,10 @@ class WindowQuery:
         rows: DataFrame,
         evaluation: Evaluation,
         late: Column | None,
-        accounts: str | Observation,
+        accounts: str | None,
     ) -> DataFrame:
         if self.query.user_defined:
-            return udaf.windows(rows, self.query, None if late is None else late["late"], accounts)
+            return udaf.windows(rows, self.query, known_late(late), accounts)
         return Step(self.query, self._lowered, evaluation, late, accounts).windows(rows)
 
 
@@ -252,9 +271,17 @@ def stream(
         late: what becomes of later ones: "generous" counts them in the windows that are still
             open, as Spark does; "consistent" only if all of their windows are open.
     """
-    check_event_time(rows, event_time)
+    check_rows(rows, event_time)
     micros = parse_duration(slack, "slack")
     if micros % 1000:
         rule = "must be whole milliseconds"
         raise SpecificationError(complaint("slack", rule, slack, "Spark's watermark has no finer"))
     return Stream(rows, event_time, micros, late)
+
+
+def _checked(checkpoint: object) -> str:
+    if not isinstance(checkpoint, (str, os.PathLike)) or not os.fspath(checkpoint):
+        hint = "the watermark of each batch is read there"
+        rule = "must be the checkpointLocation of the stream"
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
+    return str(os.fspath(checkpoint))

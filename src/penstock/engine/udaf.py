@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.streaming.state import GroupStateTimeout
@@ -25,7 +25,7 @@ from pyspark.sql.types import AtomicType, DataType, DoubleType, FloatType, Strin
 from penstock.engine import columns, processor
 from penstock.engine.processor import CLOSE, KEY, LATE, PARTIALS
 from penstock.engine.run import ACCOUNTS
-from penstock.engine.schema import column_type, lower_all
+from penstock.engine.schema import column_type, lower_all, reference
 from penstock.engine.step import quoted
 from penstock.errors import ArithmeticOverflow, SchemaError, SpecificationError, complaint
 from penstock.network.aggregates import Aggregate
@@ -63,16 +63,14 @@ def check(rows: DataFrame, query: Query) -> None:
     _key(rows, query)
 
 
-def windows(
-    rows: DataFrame, query: Query, late: Column | None, accounts: str | Observation
-) -> DataFrame:
+def windows(rows: DataFrame, query: Query, late: Column | None, accounts: str | None) -> DataFrame:
     """The windows of the rows, which have a watermark if they are a stream.
 
     Args:
         rows: batch or stream.
         query: one with an aggregate written in Python.
         late: L in microseconds since the epoch; None for a batch, where no row is late.
-        accounts: where the rows that do not count are reported.
+        accounts: under which name the rows that do not count are reported; None for no report.
     """
     asked, spec = query.aggregates.values(), query.window
     names = [f"penstock_{i}" for i in range(len(asked))]
@@ -80,7 +78,7 @@ def windows(
         _key(rows, query).alias(KEY),
         F.unix_micros(F.col(quoted(spec.rattr))).alias(TIME),
         (F.lit(processor.NEVER) if late is None else late).alias(LATE),
-        *(_values(a).alias(name) for name, a in zip(names, asked, strict=True)),
+        *(_values(rows, a).alias(name) for name, a in zip(names, asked, strict=True)),
     )
     pane = columns.block_starts(F.col(TIME), Ladder(spec))[0].alias(processor.PANE)
     counted = _account(tagged, query, accounts, late=late is not None)
@@ -128,9 +126,7 @@ class Answers:
                 yield pa.RecordBatch.from_arrays(arrays, names)
 
 
-def _account(
-    tagged: DataFrame, query: Query, accounts: str | Observation, *, late: bool
-) -> DataFrame:
+def _account(tagged: DataFrame, query: Query, accounts: str | None, *, late: bool) -> DataFrame:
     """Reports the rows that do not count everywhere; those pass that count somewhere."""
     spec, t = query.window, F.col(TIME)
     fate = F.when(t.isNull(), "no_time")
@@ -143,7 +139,8 @@ def _account(
         fate = fate.when(counts_until <= F.col(LATE), "late_lost")
         fate = fate.when(first <= F.col(LATE), "late_partial")
     counts = [F.count_if(F.col(FATE) == name).alias(name) for name in ACCOUNTS]
-    known = tagged.select("*", fate.alias(FATE)).observe(accounts, *counts)
+    known = tagged.select("*", fate.alias(FATE))
+    known = known if accounts is None else known.observe(accounts, *counts)
     return known.where(F.col(FATE).isNull() | (F.col(FATE) == "late_partial"))
 
 
@@ -171,7 +168,7 @@ def _key(rows: DataFrame, query: Query) -> Column:
     """The keys as one text, equal where Spark takes the keys for equal."""
     named = []
     for i, key in enumerate(query.keys):
-        of, column = column_type(rows, quoted(key), key), F.col(quoted(key))
+        of, column = column_type(rows, key, key), F.col(quoted(key))
         if _collated(of):
             rule = "needs plain text beside an aggregate in Python"
             raise SchemaError(complaint("by()", rule, f"{key}: {of.simpleString()}"))
@@ -181,8 +178,8 @@ def _key(rows: DataFrame, query: Query) -> Column:
     return F.to_json(F.struct(*named), _JSON) if named else F.lit("{}")
 
 
-def _values(aggregate: Aggregate) -> Column:
-    return F.lit(1) if aggregate.column is None else F.expr(aggregate.column)
+def _values(rows: DataFrame, aggregate: Aggregate) -> Column:
+    return F.lit(1) if aggregate.column is None else reference(rows, aggregate.column)
 
 
 def _check_values(rows: DataFrame, name: str, aggregate: Aggregate) -> None:
@@ -198,7 +195,7 @@ def _check_values(rows: DataFrame, name: str, aggregate: Aggregate) -> None:
 def _result_type(rows: DataFrame, name: str, aggregate: Aggregate) -> DataType:
     """The type that Spark's own aggregate has, or that the user says hers has."""
     if aggregate.fold is None:
-        spark_own = getattr(F, aggregate.function)(_values(aggregate))
+        spark_own = getattr(F, aggregate.function)(_values(rows, aggregate))
         return rows.select(spark_own).schema.fields[0].dataType
     text = str(aggregate.returns).strip()
     try:

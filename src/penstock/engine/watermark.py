@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from pyspark import TaskContext
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,14 +18,16 @@ from penstock.errors import UsageError
 from penstock.network.query import Query
 from penstock.windows import late_before, lost_before
 
-_TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint>"
+_TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint, problem: string>"
+_ALL = (1 << 63) - 1
 
 
 def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
 
     Rows below `late_before` have a window that is closed, rows below `lost_before` count nowhere:
-    a comparison for each row is all that lateness costs.
+    a comparison for each row is all that lateness costs. Where the checkpoint is not that of the
+    stream, all rows are below `lost_before`, and `problem` says why they must not be counted.
 
     Args:
         spark: the session of the stream.
@@ -33,14 +36,42 @@ def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column
     """
     spec, generous = query.window, query.late == "generous"
 
-    def read(_: int) -> tuple[int, int, int]:
-        late = read_late_watermark(checkpoint)
+    def read(_: int) -> tuple[int, int, int, str | None]:
+        try:
+            check_owner(checkpoint)
+            late = read_late_watermark(checkpoint)
+        except UsageError as error:
+            return 0, _ALL, _ALL, str(error)  # what is raised here, Spark would not pass on
         partial = late_before(late, spec)
-        return late, partial, lost_before(late, spec) if generous else partial
+        return late, partial, lost_before(late, spec) if generous else partial, None
 
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, _TYPE, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()
+
+
+def known_late(mark: Column | None) -> Column | None:
+    """L alone; a checkpoint that is not the stream's ends the stream here.
+
+    Args:
+        mark: from `late_watermark`; None for a batch.
+    """
+    if mark is None:
+        return None
+    wrong = F.raise_error(mark["problem"]).cast("bigint")
+    return F.when(mark["problem"].isNull(), mark["late"]).otherwise(wrong)
+
+
+def check_owner(checkpoint: str) -> None:
+    """Refuses a checkpoint that is another stream's than the one whose task this is."""
+    task = TaskContext.get()
+    running = task.getLocalProperty("sql.streaming.queryId") if task is not None else None
+    folder = Folder(checkpoint, ".")
+    if running is None:
+        return
+    owner = json.loads(folder.read("metadata"))["id"] if "metadata" in folder.names() else None
+    if owner != running:
+        raise UsageError(_not_ours(checkpoint, "belongs to another stream"))
 
 
 def read_late_watermark(checkpoint: str) -> int:
@@ -48,13 +79,14 @@ def read_late_watermark(checkpoint: str) -> int:
     log = Folder(checkpoint, "offsets")
     batches = sorted(int(name) for name in log.names() if name.isdigit())
     if not batches:
-        message = (
-            f"checkpoint must be the stream's checkpointLocation, got {checkpoint!r}, which has no "
-            "offsets; give writeStream the same one"
-        )
-        raise UsageError(message)
+        raise UsageError(_not_ours(checkpoint, "has no offsets"))
     before = batches[-1] - 1
     if before not in batches:
         return 0
     entry = log.read(str(before)).decode()
     return int(json.loads(entry.splitlines()[1])["batchWatermarkMs"]) * 1000
+
+
+def _not_ours(checkpoint: str, why: str) -> str:
+    rule = "checkpoint must be the stream's checkpointLocation"
+    return f"{rule}, got {checkpoint!r}, which {why}; give writeStream the same one"

@@ -34,7 +34,7 @@ class Aggregate:
     @property
     def repeatable(self) -> bool:
         """Whether a replay of the same rows gives the same answer."""
-        return self.function != "approx_percentile"
+        return not self.function.startswith("approx_")
 
     def __str__(self) -> str:
         inside = self.column or "*"
@@ -98,7 +98,8 @@ def approx_count_distinct(column: str) -> Aggregate:
     """About how many different values there are (a HyperLogLog sketch, 1.6 % standard error).
 
     It is Spark's `hll_sketch_agg`, because that one can be merged; Spark's own function of this
-    name uses another sketch and gives slightly different numbers.
+    name uses another sketch and gives slightly different numbers. How the sketch is merged depends
+    on how the rows are spread over tasks: a replay may give a slightly different answer.
     """
     return Aggregate("approx_count_distinct", _column("approx_count_distinct", column))
 
@@ -106,13 +107,13 @@ def approx_count_distinct(column: str) -> Aggregate:
 def approx_percentile(column: str, quantile: float) -> Aggregate:
     """About the value below which that share of the values lies (a KLL sketch, ±1.65 % in rank).
 
-    Its sketch is filled at random: a replay may give another answer.
+    Its sketch is filled at random: a replay may give another answer. NaN counts as no value.
 
     Args:
         column: a numeric column.
         quantile: the share of the values, 0 to 1.
     """
-    if not 0 <= quantile <= 1:
+    if not isinstance(quantile, (int, float)) or not 0 <= quantile <= 1:
         raise SpecificationError(complaint("quantile", "must be between 0 and 1", quantile))
     return Aggregate("approx_percentile", _column("approx_percentile", column), float(quantile))
 

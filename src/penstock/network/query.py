@@ -47,6 +47,10 @@ class Query:
         if not self.aggregates:
             hint = "such as agg(n=ps.count())"
             raise SpecificationError(complaint("agg()", "needs an aggregate", None, hint))
+        for name, aggregate in self.aggregates.items():
+            if not isinstance(aggregate, Aggregate):
+                rule, hint = f"needs an aggregate of penstock for {name}", "such as ps.count()"
+                raise SpecificationError(complaint("agg()", rule, aggregate, hint))
         self._check_names()
 
     def _check_names(self) -> None:
@@ -76,8 +80,7 @@ class Query:
         kind = classify(self.window)
         lines = [str(self), f"window    {self.window.kind.value}: {kind}"]
         lines += [
-            f"note      {name} = {a}: its sketch is filled at random, so a replay may give "
-            "another answer"
+            f"note      {name} = {a}: it is a sketch, and a replay may give another answer"
             for name, a in self.aggregates.items()
             if not a.repeatable
         ]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from penstock.errors import SpecificationError, complaint
 from penstock.windows.arithmetic import first_wid, last_wid, window_end
@@ -56,12 +57,11 @@ class Ladder:
     rungs: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
-        lower = (1, *self.rungs)
         if not self.rungs or self.rungs[0] != 1 or len(self.rungs) > MOST_RUNGS:
             rule = f"must be 1 and at most {MOST_RUNGS - 1} longer ones"
             raise SpecificationError(complaint("rungs", rule, self.rungs))
-        if any(b % a or (a == b > 1) for a, b in zip(lower, self.rungs, strict=False)):
-            rule = "must each be a multiple of the one before"
+        if any(above <= length or above % length for length, above in pairwise(self.rungs)):
+            rule = "must each be longer than the one before, and a multiple of it"
             raise SpecificationError(complaint("rungs", rule, self.rungs))
         if len(self.rungs) > 1 and self.rungs[-1] > longest_rung(self.spec):
             rule = f"must be at most {longest_rung(self.spec)} slides for {self.spec}"
