@@ -1,9 +1,11 @@
 """What all tests share: one Spark session, UTC everywhere, the Hypothesis profiles."""
 
+import contextlib
 import os
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,7 +28,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Spark runs, and so where it looks for relative paths."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(spark_folder: Path) -> Iterator[SparkSession]:
     """A small local session; every test that needs Spark shares it."""
     # Another Spark on this machine, or its settings, must not take part.
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS"):
@@ -36,8 +44,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Python workers run in this environment, not in whatever `python3` is.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
-    scratch = tmp_path_factory.mktemp("spark")
-    session = (
+    scratch = spark_folder
+    builder = (
         SparkSession.builder.master("local[2]")
         .appName("penstock-tests")
         .config("spark.driver.memory", "2g")  # handed to the JVM when it is launched, just below
@@ -51,8 +59,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
-        .getOrCreate()
     )
+    with contextlib.chdir(scratch):
+        session = builder.getOrCreate()
     yield session
     for query in session.streams.active:
         query.stop()

@@ -74,11 +74,11 @@ def execute(page: Path, namespace: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_run(page, request, tmp_path, monkeypatch):
+def test_the_examples_run(page, request, spark_folder, monkeypatch):
     if not python_blocks(page.read_text()):
         return  # nothing to run: do not start Spark for it
     spark = request.getfixturevalue("spark")
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(spark_folder)  # relative paths must mean the same to Python and to Spark
     try:
         # As `__main__`, so that Spark sends functions to its workers by value.
         execute(page, {"__name__": "__main__", "spark": spark})

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.cli.demo.packets import SECOND, SLACK
-from penstock.engine.run import ACCOUNTS
+from penstock.engine.run import ACCOUNTS, accounts_of
 
 RANGE, SLIDE = 10 * SECOND, SECOND
 TITLE = "windows of 10 s every 1 s, by host"
@@ -99,7 +99,7 @@ class Seen:
         self._last = progress["batchId"]
         self.rows += progress["numInputRows"]
         self.batch_ms.append(progress["durationMs"]["triggerExecution"])
-        for name, rows in progress.get("observedMetrics", {}).get("penstock", {}).items():
+        for name, rows in accounts_of(progress).items():
             self.accounts[name] += rows
         started = datetime.fromisoformat(progress["timestamp"])
         self._ended.append(started + timedelta(milliseconds=self.batch_ms[-1]))
