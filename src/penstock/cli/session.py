@@ -189,6 +189,8 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
+        # Over TCP every call of Python waits 40 ms for an acknowledgement that is put off.
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.local.dir": str(scratch / "local"),

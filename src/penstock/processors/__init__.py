@@ -1,0 +1,1 @@
+"""What a stateful processor keeps and does, on arrays and without Spark."""

@@ -1,0 +1,112 @@
+"""Rows as a processor gets them, what it gives back, and what all processors do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.processors.partials import Array, Indices, Partial, State, Values
+
+NEVER, FOREVER = -(1 << 60), 1 << 60
+"""Before and after every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows, in order of arrival.
+
+    Args:
+        part: number of each row's partition; all 0 where the stream is not parted.
+        group: number of each row's group; a group lies within a partition.
+        at: each row's value of RATTR; for tuple windows anything.
+        number: each row's position in the order of arrival, from 0; rows that are in no window have
+            one too.
+        values: of each aggregate, one for each row.
+    """
+
+    part: Indices
+    group: Indices
+    at: Indices
+    number: Indices
+    values: Sequence[Values]
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+    def take(self, which: npt.NDArray[np.bool_]) -> Rows:
+        """Those rows that `which` says."""
+        if which.all():
+            return self
+        some = np.flatnonzero(which)
+        values = [v.take(some) for v in self.values]
+        parts = (self.part, self.group, self.at, self.number)
+        return Rows(*(array[some] for array in parts), values)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Results of windows that are due.
+
+    Args:
+        group: number of each result's group.
+        wid: its window-id.
+        values: of each aggregate, one for each result.
+    """
+
+    group: Indices
+    wid: Indices
+    values: Sequence[Values]
+
+    def __len__(self) -> int:
+        return len(self.wid)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one batch gave.
+
+    Args:
+        answers: the windows that are due.
+        late_lost: rows that count in no window, because they came too late.
+        late_partial: rows that count in some of their windows only, because they came too late.
+        in_no_window: rows before the start, or in a gap between windows.
+    """
+
+    answers: Answers
+    late_lost: int = 0
+    late_partial: int = 0
+    in_no_window: int = 0
+
+
+class Windows(Protocol):
+    """Windows of one kind over rows that come in batches; it is pickled between them."""
+
+    def advance(self, rows: Rows, over: Array) -> Step:
+        """Takes rows, and delivers the windows that are due then.
+
+        Args:
+            rows: of one batch, in order of arrival.
+            over: for each partition by its number, the value of RATTR below which no more rows are
+                to come; tuple windows need none. FOREVER at the end of the stream.
+        """
+
+    def used(self) -> Indices:
+        """The numbers of the groups that are still needed, in order."""
+
+    def renumber(self, group: Indices) -> None:
+        """Gives the groups new numbers, `group[old]`, in the same order."""
+
+
+def finish(partials: Sequence[Partial], states: Sequence[State]) -> list[Values]:
+    """The answers of every aggregate.
+
+    Args:
+        partials: the aggregates.
+        states: one of each.
+    """
+    return [p.final(state) for p, state in zip(partials, states, strict=True)]
+
