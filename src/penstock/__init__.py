@@ -24,7 +24,19 @@ from penstock.network.aggregates import (
     var_pop,
     var_samp,
 )
-from penstock.windows import Density, Fold
+from penstock.network.progress import heartbeat, ordered_by, punctuation, row_slack
+from penstock.windows import (
+    Density,
+    Fold,
+    landmark,
+    rows,
+    session,
+    slide_by_rank,
+    slide_by_rows,
+    slide_by_tuple,
+    sliding,
+    tumbling,
+)
 
 __version__ = version("penstock")
 
@@ -40,12 +52,24 @@ __all__ = [
     "approx_percentile",
     "avg",
     "count",
+    "heartbeat",
+    "landmark",
     "max",
     "min",
+    "ordered_by",
+    "punctuation",
+    "row_slack",
+    "rows",
+    "session",
+    "slide_by_rank",
+    "slide_by_rows",
+    "slide_by_tuple",
+    "sliding",
     "stddev_pop",
     "stddev_samp",
     "stream",
     "sum",
+    "tumbling",
     "user_defined",
     "var_pop",
     "var_samp",

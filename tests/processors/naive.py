@@ -43,7 +43,9 @@ class Naive:
         else:
             at = row["ts"]
         first, last = first_wid(at, spec), last_wid(at, spec)
-        outside = (spec.start is not None and at < spec.start) or (last is not None and last < first)
+        outside = (spec.start is not None and at < spec.start) or (
+            last is not None and last < first
+        )
         if outside:
             self.accounts["in_no_window"] += 1
             return

@@ -1,5 +1,6 @@
 """Panes and bins on arrays against the naive evaluator, batch by batch."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,15 @@ PARTIALS = [
     Extreme(np.maximum),
     Spread(1, root=False),
     Spread(0, root=True),
-    Folded(SUM, pickled=True),
+    Folded(SUM, pickle.dumps),
 ]
 KEYS = ["a", "b", None]
 
 
 def _rows(batch: list[dict[str, Any]], spec: WindowSpec, before: int) -> Rows:
-    numbered = [(i, r) for i, r in enumerate(batch) if r["ts"] is not None or spec.kind in TUPLE_KINDS]
+    numbered = [
+        (i, r) for i, r in enumerate(batch) if r["ts"] is not None or spec.kind in TUPLE_KINDS
+    ]
     key = np.array([KEYS.index(r["key"]) for _, r in numbered], np.int64)
     value = Values(
         np.array([r["value"] or 0 for _, r in numbered], np.int64),

@@ -28,8 +28,9 @@ def window_start(end: Column, spec: WindowSpec) -> Column:
     """The first value of the window that ends at `end`; a partial one begins with the stream."""
     if spec.period is not None:
         begin = _floor(end - spec.slide, spec.period, spec.origin)
+    elif spec.range is None:  # landmark: with the stream, or before all rows
+        return F.lit(spec.start).cast("bigint")
     else:
-        assert spec.range is not None  # noqa: S101 - as above
         begin = end - spec.range
     return begin if spec.start is None else F.greatest(begin, F.lit(spec.start))
 

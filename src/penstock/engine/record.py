@@ -31,13 +31,13 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
     if entry is None:
         content = {
             "query": str(query),
-            "late": query.late,
+            "late": query.terms,
             "rungs": evaluation.rungs,
             "reason": evaluation.reason,
         }
         Folder(checkpoint, _FOLDER).write(_FILE, json.dumps(content, indent=1).encode())
         return evaluation
-    if (entry["query"], entry["late"]) != (str(query), query.late):
+    if (entry["query"], entry["late"]) != (str(query), query.terms):
         message = (
             f"checkpoint must belong to the same query, got {checkpoint!r}, which was made for "
             f"{entry['query']} ({entry['late']}); give the new query a checkpoint of its own"

@@ -14,7 +14,7 @@ from penstock.engine.failures import stream_failed
 METRIC = "penstock"
 """What the names of our metrics in Spark's progress begin with."""
 
-ACCOUNTS = ("no_time", "in_no_window", "late_lost", "late_partial")
+ACCOUNTS = ("no_time", "in_no_window", "late_lost", "late_partial", "broken")
 
 
 @dataclass(frozen=True)

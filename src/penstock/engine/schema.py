@@ -8,12 +8,22 @@ import io
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, MapType, NullType, StructField, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    IntegralType,
+    MapType,
+    NullType,
+    StructField,
+    TimestampType,
+)
 
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.step import quoted
 from penstock.errors import SchemaError, complaint, did_you_mean
+from penstock.network.progress import OrderedBy, Punctuation
 from penstock.network.query import Query
+from penstock.windows import SessionSpec
+from penstock.windows.kinds import ROW_NUM
 
 OURS = "penstock_"
 """Columns that the engine adds on its way begin with this."""
@@ -28,8 +38,8 @@ def column(rows: DataFrame, what: str, name: str) -> StructField:
     return field
 
 
-def check_rows(rows: DataFrame, event_time: str) -> None:
-    """The rows must be a DataFrame with clear names, and the event time a timestamp."""
+def check_rows(rows: DataFrame, event_time: str | None) -> None:
+    """The rows must be a DataFrame with clear names, and the event time a time or a number."""
     if not isinstance(rows, DataFrame):
         raise SchemaError(complaint("stream()", "needs a DataFrame", type(rows).__name__))
     names = [name.lower() for name in rows.columns]
@@ -41,13 +51,43 @@ def check_rows(rows: DataFrame, event_time: str) -> None:
     if ours:
         rule = f"must have no column that begins with {OURS}"
         raise SchemaError(complaint("the DataFrame", rule, ", ".join(ours)))
+    if event_time is None:
+        return
     if not isinstance(event_time, str):
         raise SchemaError(complaint("event_time", "must be the name of a column", event_time))
     field = column(rows, "event_time", event_time)
-    if not isinstance(field.dataType, TimestampType):
+    if not isinstance(field.dataType, TimestampType | IntegralType):
         hint = f"add it with withColumn, such as expr('cast({event_time} AS timestamp)')"
         got = f"{event_time}: {field.dataType.simpleString()}"
-        raise SchemaError(complaint("event_time", "must be of type timestamp", got, hint))
+        rule = "must be of type timestamp, or a whole number"
+        raise SchemaError(complaint("event_time", rule, got, hint))
+
+
+def check_window(rows: DataFrame, query: Query) -> None:
+    """The window's attributes must be columns of the stream, of the type that the window needs."""
+    spec = query.window
+    if not isinstance(spec, SessionSpec):
+        for name in spec.pattr:
+            column(rows, "pattr", name)
+    if isinstance(query.progress, Punctuation | OrderedBy):
+        for name in query.progress.by:
+            column(rows, "progress", name)
+    if isinstance(query.progress, Punctuation):
+        column_type(rows, query.progress.where, "punctuation where")
+        column_type(rows, query.progress.up_to, "punctuation up_to")
+    if spec.rattr == ROW_NUM:
+        if not query.order:
+            hint = "such as ps.stream(df, order='offset')"
+            rule = "must be given where a window counts rows, or an event_time"
+            raise SchemaError(complaint("order", rule, None, hint))
+        return
+    of = column(rows, "the window's attribute", spec.rattr).dataType
+    wanted = TimestampType if spec.unit == "time" else IntegralType
+    if not isinstance(of, wanted):
+        need = "of type timestamp" if spec.unit == "time" else "a whole number"
+        rule = f"must be {need} for {spec}"
+        got = f"{spec.rattr}: {of.simpleString()}"
+        raise SchemaError(complaint("the window's attribute", rule, got))
 
 
 def has_watermark(rows: DataFrame) -> bool:

@@ -37,7 +37,7 @@ from penstock.windows import Evaluation, Ladder
 CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
 TIME, BLOCKS, MARK = "penstock_time", "penstock_blocks", "penstock_mark"
 LATE, LATE_BEFORE, LOST_BEFORE = "penstock_late", "penstock_late_before", "penstock_lost_before"
-PROBLEM = "penstock_problem"
+PROBLEM, BROKEN = "penstock_problem", "penstock_broken"
 
 _NOWHERE = -(1 << 63)
 NO_TIME, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = (_NOWHERE + code for code in range(4))
@@ -59,6 +59,7 @@ class Step:
         evaluation: direct, or the rungs of a ladder.
         late: L and what follows from it (`late_watermark`); None for a batch: no row is late.
         accounts: under which name the rows that do not count are reported; None for no report.
+        promised: whether rows below L break a promise, and are counted.
     """
 
     query: Query
@@ -66,6 +67,7 @@ class Step:
     evaluation: Evaluation
     late: Column | None
     accounts: str | None
+    promised: bool = False
 
     def windows(self, rows: DataFrame) -> DataFrame:
         """The windows of the rows, which have a watermark if they are a stream."""
@@ -86,6 +88,7 @@ class Step:
         panes = self._report(
             tagged.groupBy(CLOSE, BLOCK, *self._keys()).agg(
                 F.count(F.lit(1)).alias(ROWS),
+                *([self._broken.alias(BROKEN)] if self._counts_broken else []),
                 *(low.partial(self._counts).alias(name) for name, low in self._partials()),
             )
         )
@@ -178,6 +181,8 @@ class Step:
             F.coalesce(F.sum(F.when(which, F.col(ROWS))), F.lit(0)).alias(name)
             for name, which in reported.items()
         ]
+        if self._counts_broken:
+            sums.append(F.coalesce(F.sum(BROKEN), F.lit(0)).alias("broken"))
         return panes.observe(self.accounts, *sums).where(block >= _FIRST_BLOCK)
 
     def _rename(self, windows: DataFrame) -> DataFrame:
@@ -222,6 +227,18 @@ class Step:
 
     def _rung(self) -> Column:
         return F.col(BLOCK).bitwiseAND((1 << _RUNG_BITS) - 1)
+
+    @property
+    def _counts_broken(self) -> bool:
+        return self.promised and self.late is not None and self.accounts is not None
+
+    @property
+    def _broken(self) -> Column:
+        """Rows below L; a row is in one block of the first rung, or in one that is only counted."""
+        below = F.col(TIME) < F.col(LATE)
+        if len(self.evaluation.rungs) > 1:
+            below &= (F.col(BLOCK) < _FIRST_BLOCK) | (self._rung() == 0)
+        return F.count_if(below)
 
     @property
     def _after(self) -> Column:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from penstock.engine.files import Folder
 from penstock.errors import UsageError
 from penstock.network.query import Query
-from penstock.windows import late_before, lost_before
+from penstock.windows import SessionSpec, late_before, lost_before
 
 _TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint, problem: string>"
 _ALL = (1 << 63) - 1
@@ -42,6 +42,8 @@ def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column
             late = read_late_watermark(checkpoint)
         except UsageError as error:
             return 0, _ALL, _ALL, str(error)  # what is raised here, Spark would not pass on
+        if isinstance(spec, SessionSpec):
+            return late, late, late, None  # Spark itself knows which sessions are over
         partial = late_before(late, spec)
         return late, partial, lost_before(late, spec) if generous else partial, None
 

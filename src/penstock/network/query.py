@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 from penstock.errors import SpecificationError, complaint, did_you_mean
 from penstock.network.aggregates import Aggregate
-from penstock.windows import DOMAIN_KINDS, Kind, Late, WindowSpec, classify
+from penstock.network.progress import Progress, RowSlack
+from penstock.windows import DOMAIN_KINDS, Kind, Late, SessionSpec, WindowSpec, classify
+from penstock.windows.kinds import TUPLE_KINDS
 
 WINDOW_COLUMNS = ("window_start", "window_end")
-"""The columns that every result begins with."""
+"""The columns that the results of windows over time or another attribute begin with."""
+WID_COLUMNS = ("wid",)
+"""Those of windows that rows drive: a row number, or the value at which the window ends."""
 
 LATE: tuple[Late, ...] = ("generous", "consistent")
 
@@ -19,11 +23,13 @@ class Query:
     """What is asked; nothing is computed yet.
 
     Args:
-        window: a sliding, tumbling or cumulative window over the event time.
+        window: of any kind.
         keys: the grouping columns.
         aggregates: result column → aggregate.
         late: "generous" counts a late row in those of its windows that are open, as Spark does;
             "consistent" counts it only if all of its windows are open.
+        progress: how the stream says how far it is; None by a slack behind its newest row.
+        order: the columns that say in which order the rows of a batch arrive.
 
     >>> from penstock.network.aggregates import count
     >>> from penstock.windows import sliding
@@ -31,15 +37,14 @@ class Query:
     SELECT host, count(*) AS n [RANGE 1 min SLIDE 5 s WATTR ts] GROUP BY host
     """
 
-    window: WindowSpec
+    window: WindowSpec | SessionSpec
     keys: tuple[str, ...]
     aggregates: dict[str, Aggregate]
     late: Late = "generous"
+    progress: Progress | None = None
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.window.kind not in DOMAIN_KINDS - {Kind.LANDMARK} or self.window.unit != "time":
-            rule = "must be a sliding, tumbling or cumulative window over time"
-            raise SpecificationError(complaint("window", rule, str(self.window)))
         if self.late not in LATE:
             hint = did_you_mean(str(self.late), LATE)
             rule = "must be 'generous' or 'consistent'"
@@ -55,7 +60,7 @@ class Query:
 
     def _check_names(self) -> None:
         # Spark takes `s` and `S` for one column.
-        taken = {name.lower() for name in WINDOW_COLUMNS}
+        taken = {name.lower() for name in self.window_columns}
         for what, name in [
             *(("by()", key) for key in self.keys),
             *(("agg()", name) for name in self.aggregates),
@@ -64,6 +69,24 @@ class Query:
                 rule = "must name each result column once (upper and lower case are the same)"
                 raise SpecificationError(complaint(what, rule, name))
             taken.add(name.lower())
+
+    @property
+    def window_columns(self) -> tuple[str, ...]:
+        """The columns that tell which window a result is of."""
+        by_bounds = self.window.kind in DOMAIN_KINDS | {Kind.SESSION}
+        return WINDOW_COLUMNS if by_bounds else WID_COLUMNS
+
+    @property
+    def terms(self) -> str:
+        """What becomes of late rows, and how the stream says how far it is."""
+        order = f"order {', '.join(self.order)}" if self.counts_rows else ""
+        return "; ".join(str(part) for part in (self.late, self.progress, order) if part)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it matters in which order rows arrive."""
+        by_number = self.window.kind in TUPLE_KINDS | {Kind.SLIDE_BY_ROWS}
+        return by_number or isinstance(self.progress, RowSlack)
 
     @property
     def user_defined(self) -> bool:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.processors.partials import Array, Indices, Partial, merge_spans
-from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish
+from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish, learnt
 from penstock.processors.table import Table, due, fold
 from penstock.windows import Late, WindowSpec
 
@@ -67,6 +67,10 @@ class BinWindows:
         late_partial = int(is_late.sum()) - int(lost.sum())
         return Step(self._deliver(int(over[0]), range_), int(lost.sum()), late_partial)
 
+    def learnt(self) -> dict[str, object]:
+        """What it has learnt so far: partials, and no rows."""
+        return learnt(self, ("spec", "partials", "late"))
+
     def used(self) -> Indices:
         """The numbers of the groups that are still needed, in order."""
         return np.unique(self.bins.group)
@@ -91,7 +95,9 @@ class BinWindows:
         if self.spec.rank:
             ranks = self.ranked + np.cumsum(self.enders[:closed])
             # One of the ranks from the value before to this one is a multiple of n.
-            ends = ends[ranks // self.spec.slide > (ranks - self.enders[:closed]) // self.spec.slide]
+            ends = ends[
+                ranks // self.spec.slide > (ranks - self.enders[:closed]) // self.spec.slide
+            ]
             self.ranked += int(self.enders[:closed].sum())
         self.values, self.enders = self.values[closed:], self.enders[closed:]
         table = self.bins

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.processors.partials import Array, Indices, Partial, merge_spans
-from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish
+from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish, learnt
 from penstock.processors.table import Table, due, fold
 from penstock.windows import Late, WindowSpec
 from penstock.windows.kinds import TUPLE_KINDS
@@ -59,6 +59,10 @@ class PaneWindows:
         self._fold(rows.take(counts), first[counts], last[counts])
         answers = self._deliver(bound)
         return Step(answers, int(lost.sum()), int(partial.sum()), int(outside.sum()))
+
+    def learnt(self) -> dict[str, object]:
+        """What it has learnt so far: partials, and no rows."""
+        return learnt(self, ("spec", "partials", "late"))
 
     def used(self) -> Indices:
         """The numbers of the groups that are still needed, in order."""

@@ -7,7 +7,7 @@ are computed by numpy; what it has no type for (decimals, text, the user's own) 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -231,13 +231,14 @@ class Folded:
 
     Args:
         of: the aggregate.
-        pickled: whether states are kept pickled, as those that a merge may change have to be.
-        dumps: how they are pickled.
+        dumps: makes bytes of a state, where a merge may change the states that it is given; None
+            if it may not, and states are kept as they are.
+        loads: the way back.
     """
 
     of: Fold[Any]
-    pickled: bool = False
-    dumps: Callable[[object], bytes] = pickle.dumps
+    dumps: Callable[[Any], bytes] | None = None
+    loads: Callable[[bytes], Any] = pickle.loads
 
     def fold(self, values: Values, group: Indices, groups: int) -> State:
         """Row by row, in their order."""
@@ -245,20 +246,22 @@ class Folded:
         incr = self.of.incr
         for place, value in zip(group.tolist(), _objects(values), strict=True):
             states[place] = incr(states[place], value)
-        return (_array([self.dumps(s) for s in states] if self.pickled else states),)
+        return (self._written(states),)
 
     def merge(self, left: State, right: State) -> State:
         """Pair by pair."""
-        pairs = zip(left[0], right[0], strict=True)
-        if not self.pickled:
-            return (_array([self.of.merge(a, b) for a, b in pairs]),)
-        merged = (self.of.merge(_loads(a), _loads(b)) for a, b in pairs)
-        return (_array([self.dumps(state) for state in merged]),)
+        pairs = zip(self._read(left[0]), self._read(right[0]), strict=True)
+        return (self._written([self.of.merge(a, b) for a, b in pairs]),)
 
     def final(self, state: State) -> Values:
         """The answers, None where they are missing."""
-        states = map(_loads, state[0]) if self.pickled else state[0]
-        return Values(_array([self.of.final(s) for s in states]))
+        return Values(_array([self.of.final(s) for s in self._read(state[0])]))
+
+    def _written(self, states: list[Any]) -> Array:
+        return _array(states if self.dumps is None else [self.dumps(s) for s in states])
+
+    def _read(self, states: Array) -> Iterable[Any]:
+        return states if self.dumps is None else map(self.loads, states)
 
 
 def take(states: Sequence[State], places: Indices) -> list[State]:
@@ -372,7 +375,3 @@ def _array(objects: list[Any]) -> Array:
     for place, value in enumerate(objects):
         array[place] = value
     return array
-
-
-def _loads(pickled: bytes) -> Any:  # noqa: ANN401 - whatever was pickled
-    return pickle.loads(pickled)  # noqa: S301 - from a worker, or from the checkpoint

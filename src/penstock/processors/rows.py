@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -94,11 +94,30 @@ class Windows(Protocol):
                 to come; tuple windows need none. FOREVER at the end of the stream.
         """
 
+    def learnt(self) -> dict[str, object]:
+        """What it has learnt so far: its state, by name."""
+
     def used(self) -> Indices:
         """The numbers of the groups that are still needed, in order."""
 
     def renumber(self, group: Indices) -> None:
         """Gives the groups new numbers, `group[old]`, in the same order."""
+
+
+def learnt(of: Any, asked: Sequence[str]) -> dict[str, object]:  # noqa: ANN401 - a dataclass
+    """The fields of a dataclass that are its state; set again, they bring it back.
+
+    Args:
+        of: the object.
+        asked: the fields that say what it is to do, and are not kept.
+    """
+    return {f.name: getattr(of, f.name) for f in fields(of) if f.name not in asked}
+
+
+def recall(of: object, state: dict[str, object]) -> None:
+    """Gives an object back what it had learnt."""
+    for name, value in state.items():
+        setattr(of, name, value)
 
 
 def finish(partials: Sequence[Partial], states: Sequence[State]) -> list[Values]:
@@ -109,4 +128,3 @@ def finish(partials: Sequence[Partial], states: Sequence[State]) -> list[Values]
         states: one of each.
     """
     return [p.final(state) for p, state in zip(partials, states, strict=True)]
-

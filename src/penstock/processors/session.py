@@ -1,8 +1,8 @@
 """A processor between batches: rows come as Arrow tables, results leave as Arrow tables.
 
-    table ─► order of arrival ─► keys as numbers ─► windows that are due ─► table
-                                     │
-                                 progress: how far the stream is
+table ─► order of arrival ─► keys as numbers ─► windows that are due ─► table
+                                 │
+                             progress: how far the stream is
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from penstock.processors.keys import Keys
 from penstock.processors.order import arrival
 from penstock.processors.partials import Array, Folded, Indices, Partial, Values
 from penstock.processors.progress import Progress
-from penstock.processors.rows import FOREVER, NEVER, Rows, Windows
+from penstock.processors.rows import FOREVER, NEVER, Rows, Windows, learnt, recall
 
 AT, PROMISE = "at", "promise"
 _FEW = 1_000
@@ -39,6 +39,7 @@ class Layout:
         by: the columns of the key for which progress is known.
         timed: whether rows have a value of RATTR, in the column `AT`.
         per_part: whether each partition is as far as its own key.
+        promised: whether rows below what is over break a promise.
     """
 
     partials: tuple[Partial, ...]
@@ -49,6 +50,7 @@ class Layout:
     by: tuple[str, ...] = ()
     timed: bool = True
     per_part: bool = False
+    promised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,18 @@ class Session:
     part: Keys = field(default_factory=Keys)
     by: Keys = field(default_factory=Keys)
     arrived: int = 0
+    told: int = NEVER
+
+    def learnt(self) -> dict[str, object]:
+        """All that has to be kept between batches."""
+        state = learnt(self, ("windows", "layout"))
+        return {**state, "windows": self.windows.learnt()}
+
+    def recall(self, state: dict[str, object]) -> None:
+        """Goes on from what `learnt` gave."""
+        windows: Any = state["windows"]
+        recall(self.windows, windows)
+        recall(self, {name: value for name, value in state.items() if name != "windows"})
 
     def advance(self, table: pa.Table, watermark: int = NEVER) -> Result:
         """The windows that are due after these rows.
@@ -107,7 +121,10 @@ class Session:
             number = number[there.to_numpy()]
             table = table.filter(there)
         rows = self._rows(table, number)
-        broken = self._progress(table, promises, rows) if self.progress is not None else 0
+        broken = int((rows.at < self.told).sum()) if self.layout.promised else 0
+        self.told = max(self.told, watermark)
+        if self.progress is not None:
+            broken = self._progress(table, promises, rows)
         step = self.windows.advance(rows, self._over(watermark))
         answers = step.answers
         keys = self.group.columns(answers.group, self._types(table))
@@ -176,7 +193,7 @@ class Session:
             self.windows.renumber(self.group.forget(used))
 
 
-def _values(table: pa.Table, name: str | None, objects: bool) -> Values:  # noqa: FBT001
+def _values(table: pa.Table, name: str | None, objects: bool) -> Values:
     if name is None:
         return Values(np.empty(table.num_rows, np.int8))
     column = table.column(name)

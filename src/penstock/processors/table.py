@@ -1,9 +1,9 @@
 """Partials by group and place: all that a stateful processor keeps of the rows that it has seen.
 
-    group   place    partials                 group: a key, or a key within a partition
-    0       3        n=2  sum=7               place: a pane, or a value of RATTR
-    0       4        n=1  sum=5
-    1       3        n=9  sum=40              in the order of group and place, each pair once
+group   place    partials                 group: a key, or a key within a partition
+0       3        n=2  sum=7               place: a pane, or a value of RATTR
+0       4        n=1  sum=5
+1       3        n=9  sum=40              in the order of group and place, each pair once
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from penstock.windows.ladder import Ladder
 from penstock.windows.oracle import evaluate
 from penstock.windows.replay import Late, replay
 from penstock.windows.row_windows import rows, slide_by_rank, slide_by_rows, slide_by_tuple
+from penstock.windows.sessions import SessionSpec, session
 from penstock.windows.spec import WindowSpec
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Kind",
     "Ladder",
     "Late",
+    "SessionSpec",
     "WindowSpec",
     "choose",
     "classify",
@@ -64,6 +66,7 @@ __all__ = [
     "parse_duration",
     "replay",
     "rows",
+    "session",
     "slide_by_rank",
     "slide_by_rows",
     "slide_by_tuple",

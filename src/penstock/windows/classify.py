@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.windows.kinds import Kind
+from penstock.windows.sessions import SessionSpec
 from penstock.windows.spec import WindowSpec
 
 
@@ -84,10 +85,17 @@ _CLASSES = {
         f"{_BINS}; with each the rank, which every earlier row that comes late moves",
         "no window-id is certain before all rows up to it are in",
     ),
+    Kind.SESSION: WindowClass(
+        Context.FCU,
+        True,
+        True,
+        "one partial aggregate per open session and group",
+        "a session is certain once the gap after its last row is closed",
+    ),
 }
 
 
-def classify(spec: WindowSpec) -> WindowClass:
+def classify(spec: WindowSpec | SessionSpec) -> WindowClass:
     """The category follows from the kind of window alone.
 
     Args:

@@ -67,7 +67,14 @@ def tumbling(
     return sliding(range, range, on, origin=origin, start=start, unit=unit)
 
 
-def spark_aligned(range: Duration, slide: Duration, on: str, *, origin: Instant = 0) -> WindowSpec:
+def spark_aligned(
+    range: Duration,
+    slide: Duration,
+    on: str,
+    *,
+    origin: Instant = 0,
+    unit: DomainUnit = "time",
+) -> WindowSpec:
     """Windows start, not end, at `origin + i * slide`, as those of Spark's `window()` do.
 
     Args:
@@ -75,6 +82,7 @@ def spark_aligned(range: Duration, slide: Duration, on: str, *, origin: Instant 
         slide: a duration, or µs as an int; Spark itself refuses one that is larger than `range`.
         on: the column (WATTR).
         origin: an instant, or µs since the epoch; what Spark calls `startTime`.
+        unit: as for `sliding`.
 
         RANGE 5, SLIDE 3     0  3  6  9                           0  3  6  9
         spark_aligned        |----|         sliding                |----|
@@ -86,9 +94,9 @@ def spark_aligned(range: Duration, slide: Duration, on: str, *, origin: Instant 
 
     Li et al., SIGMOD 2005, §3.3 has the ends there; the two agree where `slide` divides `range`.
     """
-    spec = sliding(range, slide, on, origin=origin)
-    long = length(range, "range", "time")
-    return sliding(long, spec.slide, on, origin=spec.origin + long % spec.slide)
+    spec = sliding(range, slide, on, origin=origin, unit=unit)
+    long = length(range, "range", unit)
+    return sliding(long, spec.slide, on, origin=spec.origin + long % spec.slide, unit=unit)
 
 
 def landmark(

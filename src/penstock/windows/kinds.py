@@ -13,7 +13,7 @@ Unit = Literal["time", "rows", "value"]
 
 
 class Kind(Enum):
-    """The window kinds of the paper, and cumulative windows ('since midnight, every minute')."""
+    """The window kinds of the paper, and two that users expect: cumulative, and session."""
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
@@ -24,6 +24,7 @@ class Kind(Enum):
     SLIDE_BY_TUPLE = "slide by tuple"
     SLIDE_BY_ROWS = "slide by rows"
     SLIDE_BY_RANK = "slide by rank"
+    SESSION = "session"
 
 
 DOMAIN_KINDS = frozenset({Kind.SLIDING, Kind.TUMBLING, Kind.LANDMARK, Kind.CUMULATIVE})

@@ -1,5 +1,7 @@
 """An error has a line, a column, what was expected and what may have been meant."""
 
+# ruff: noqa: S608 - the queries are read here, and never run
+
 import pickle
 
 import pytest
@@ -161,7 +163,6 @@ def test_a_mistake_in_the_statement_is_shown_at_its_place(marked, message):
 @pytest.mark.parametrize(
     ("marked", "message"),
     [
-        ("RANGE 5 s SLIDE 1 s WATTR ts", None),
         ("RANGE 5 s §SLDE 1 s", "one of RANGE, LANDMARK, SLIDE, WATTR, RATTR, SATTR, PATTR"),
         ("RANGE 5 §SLDE 1", "got 'SLDE'; did you mean 'SLIDE'?"),
         ("RANGE 5 s §RANGE 6 s", "RANGE must be given once; it stands here again"),
@@ -183,7 +184,7 @@ def test_a_mistake_in_the_statement_is_shown_at_its_place(marked, message):
         ("RANGE 5 s SLIDE 1 s WATTR §event-time", "must be quoted: write `event-time`"),
         ("RANGE 5 s SLIDE 1 s WATTR rank§(ts)", "expected ']' or one of RANGE"),
         ("SATTR rank(§)", "expected a column or row-num; got ')'"),
-        ("SATTR rank(ts§ SLIDE", "expected ')'; got 'SLIDE'"),
+        ("SATTR rank(ts §SLIDE", "expected ')'; got 'SLIDE'"),
         ("PATTR a, §A", "PATTR must name each column once; got 'A'"),
         ("PATTR §row-num", "must be quoted"),
         ("§]", "the window needs RANGE, such as RANGE 300 seconds, or LANDMARK"),
@@ -235,9 +236,6 @@ def test_a_mistake_in_the_statement_is_shown_at_its_place(marked, message):
     ],
 )
 def test_a_mistake_in_the_window_is_shown_at_its_place(marked, message):
-    if message is None:
-        parse(f"SELECT count(*) FROM t [{marked}]")
-        return
     check_marked(f"SELECT count(*)\nFROM t [{marked}", message)
 
 
@@ -276,8 +274,8 @@ STREAM = ["seg-id", "Speed", "ts", "car"]
             "WATTR needs a column of t; got 'TSS'; did you mean 'ts'?",
         ),
         (
-            "SELECT count(*) FROM t [RANGE 5 SLIDE 1 row SATTR rank(n) RATTR n]",
-            None,
+            "SELECT count(*) FROM t [RANGE 5 SLIDE 1 row SATTR §rank(n) RATTR n]",
+            "SATTR needs a column of t; got 'n'",
         ),
         (
             "SELECT count(*) FROM t [RANGE 5 rows SLIDE 1 row WATTR row-num PATTR ts, §sped]",
@@ -290,9 +288,6 @@ def test_names_that_are_no_columns_are_shown_at_their_place(marked, message):
     before, _, after = marked.replace("{}", WINDOW).partition("§")
     with pytest.raises(CqlError) as caught:
         check_columns(parse(before + after), STREAM)
-    if message is None:
-        assert "SATTR needs a column of t" in str(caught.value)
-        return
     assert message in str(caught.value)
     assert caught.value.line == before.count("\n") + 1
     assert caught.value.column == len(before.rpartition("\n")[2]) + 1

@@ -1,5 +1,7 @@
 """What a text may be: names, expressions, predicates, comments, and every kind of window."""
 
+# ruff: noqa: S608 - the queries are read here, and never run
+
 import pytest
 
 from penstock.network import aggregates as agg

@@ -12,14 +12,14 @@ _BEFORE, _AFTER = 80, 20
 
 
 class CqlError(SpecificationError):
-    """The text is not CQL, or it asks for what cannot be; `line` and `column` count from 1.
+    r"""The text is not CQL, or it asks for what cannot be; `line` and `column` count from 1.
 
     Args:
         message: one line: what was expected, what was got, and a hint where there is one.
         text: the whole text.
         offset: where in the text, in characters from 0.
 
-    >>> print(CqlError("expected FROM; got 'FORM'", "SELECT count(*)\\nFORM Traffic", 16))
+    >>> print(CqlError("expected FROM; got 'FORM'", "SELECT count(*)\nFORM Traffic", 16))
     line 2, column 1: expected FROM; got 'FORM'
       FORM Traffic
       ^
@@ -50,10 +50,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def shown(text: str) -> str:
-    """A piece of the text as a message quotes it: on one line, and short.
+    r"""A piece of the text as a message quotes it: on one line, and short.
 
     >>> shown("secnds"), shown("it's")
-    ("'secnds'", '"it\\'s"')
+    ("'secnds'", '"it\'s"')
     """
     return repr(text if len(text) <= _LONGEST_WORD else text[: _LONGEST_WORD - 3] + "...")
 

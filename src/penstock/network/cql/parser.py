@@ -48,7 +48,7 @@ def parse(text: str) -> Statement:
 ['max(speed)', 'slowest'])
     >>> parse("SELECT count(*) FROM Traffic [RANGE 5 secnds SLIDE 1 second WATTR ts]")
     Traceback (most recent call last):
-    penstock.network.cql.errors.CqlError: line 1, column 38: expected a unit, one of seconds, \
+    penstock.network.cql.errors.CqlError: line 1, column 39: expected a unit, one of seconds, \
 minutes, hours, days, milliseconds, rows; got 'secnds'; did you mean 'seconds'?
       SELECT count(*) FROM Traffic [RANGE 5 secnds SLIDE 1 second WATTR ts]
                                             ^
