@@ -59,6 +59,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
+        .config("spark.python.unix.domain.socket.enabled", "true")
     )
     with contextlib.chdir(scratch):
         session = builder.getOrCreate()

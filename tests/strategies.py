@@ -62,7 +62,7 @@ _SPECS: dict[Kind, st.SearchStrategy[WindowSpec]] = {
 
 def specs(*kinds: Kind) -> st.SearchStrategy[WindowSpec]:
     """Specifications of the kinds given, or of every kind."""
-    return st.one_of(*(_SPECS[kind] for kind in kinds or Kind))
+    return st.one_of(*(_SPECS[kind] for kind in kinds or _SPECS))
 
 
 def rows_at(

@@ -7,6 +7,7 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 
 from importlib.metadata import version
 
+from penstock.engine.cql import cql
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream, WindowQuery, stream
 from penstock.errors import PenstockError
@@ -52,6 +53,7 @@ __all__ = [
     "approx_percentile",
     "avg",
     "count",
+    "cql",
     "heartbeat",
     "landmark",
     "max",

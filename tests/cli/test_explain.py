@@ -51,6 +51,11 @@ REFUSED = {
     "uneven": (["--period", "1 min", "--slide", "7 s"], "slide must divide the period"),
     "no rows": (["--range", "1 s", "--rows-per-pane-and-key", "0"], "must be greater than 0"),
     "nan": (["--range", "1 s", "--rows-per-pane-and-key", "nan"], "must be greater than 0"),
+    "query and window": (["SELECT 1", "--range", "1 s"], "needs a query or a window, not both"),
+    "misspelled query": (
+        ["SELECT count(*)\nFROM T [RANGE 5 secnds SLIDE 1 s WATTR ts]"],
+        "line 2, column 17: expected a unit, one of seconds, minutes, hours, ",
+    ),
 }
 
 

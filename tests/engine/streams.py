@@ -87,4 +87,4 @@ def run_spark(windows: DataFrame, checkpoint: Path, into: dict[int, list[tuple]]
 def lost(accounts: Accounts) -> dict[str, int]:
     """The accounts of the oracle, as a run reports them."""
     names = ("no_time", "in_no_window", "late_lost", "late_partial")
-    return {name: getattr(accounts, name) for name in names}
+    return {**{name: getattr(accounts, name) for name in names}, "broken": 0}

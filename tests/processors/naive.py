@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.windows import Kind, WindowSpec, window_bounds
-from penstock.windows.arithmetic import first_wid, last_closed, last_wid, window_end
+from penstock.windows.arithmetic import first_wid, last_closed, last_wid
 from penstock.windows.kinds import SLIDE_BY_KINDS, TUPLE_KINDS
-from penstock.windows.oracle import Aggregates, fold_groups, label
+from penstock.windows.oracle import fold_groups, label
 from penstock.windows.positions import partition_of
-
-FOREVER = None
 
 
 class Naive:
     """Rows are mappings with `ts`, `key`, `value`; results are those of `evaluate`."""
 
-    def __init__(self, spec: WindowSpec, keys: Sequence[str], aggs: Aggregates, late: str) -> None:
+    def __init__(self, spec: WindowSpec, keys: Sequence[str], aggs: Any, late: str) -> None:
         self.spec, self.keys, self.aggs, self.late = spec, list(keys), aggs, late
         self.rows: list[tuple[int, tuple[Any, ...], dict[str, Any], bool]] = []
         self.number = 0
         self.counts: dict[tuple[Any, ...], int] = {}
-        self.over: int | None = -(10**9)  # below it everything is over
+        self.over = -(10**9)  # below it everything is over
         self.done: dict[tuple[Any, ...], int] = {}
         self.accounts = {"late_lost": 0, "late_partial": 0, "in_no_window": 0, "no_time": 0}
 
@@ -85,7 +83,7 @@ class Naive:
                 wids = list(range(max(min(firsts), done + 1), until + 1))
             else:
                 ranges = [(first_wid(at, spec), last_wid(at, spec)) for at, _ in mine]
-                wids = sorted({w for a, b in ranges for w in range(a, b + 1)})
+                wids = sorted({w for a, b in ranges if b is not None for w in range(a, b + 1)})
             for w in wids:
                 if w <= done or (bound is not None and w > last_closed(bound, spec)):
                     continue

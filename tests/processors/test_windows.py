@@ -38,7 +38,7 @@ AGGS = {
     "d": (STDDEV_POP, "value"),
     "f": (SUM, "value"),
 }
-PARTIALS = [
+PARTIALS: list[Any] = [
     CountRows(),
     CountValues(),
     SumOfWhole(),
@@ -101,10 +101,11 @@ def test_windows_equal_the_naive_evaluator_batch_by_batch(spec, batches, late) -
     windows = kind(spec, PARTIALS, late)
     naive = Naive(spec, ["key"], AGGS, late)
     parts = 3 if spec.pattr else 1
-    over, number = -40, 0
+    over: int | None = -40
+    number = 0
     lost = partial = outside = 0
     for batch, moved in [*batches, ([], None)]:
-        over = None if moved is None else max(over, moved)
+        over = None if moved is None or over is None else max(over, moved)
         rows = _rows(batch, spec, number)
         number += len(batch)
         bound = np.full(parts, FOREVER if over is None else over)

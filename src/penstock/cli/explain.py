@@ -9,16 +9,31 @@ from typing import Annotated
 import typer
 
 from penstock.cli.failures import Verbose, one_line_errors
+from penstock.engine.stateful import needs_processor
+from penstock.engine.stream import BY_PROCESSOR
 from penstock.errors import SpecificationError, UsageError, complaint
+from penstock.network.aggregates import count
+from penstock.network.cql import parse, render
+from penstock.network.query import Query
 from penstock.windows import Density, WindowSpec, choose, classify, cumulative, spark_aligned
 
 ON = "ts"
 """What the column is called does not matter to anything that is explained."""
 
+_INDENT = 10
+
 EXAMPLE = "Example: penstock explain --range '60 s' --slide '1 s' --rows-per-pane-and-key 100"
 
 
 def explain(
+    cql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CQL",
+            help="A query, in place of the options for a window: 'SELECT … FROM … [RANGE …]'.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     range: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Length of a window, such as '60 s'.")
@@ -46,8 +61,15 @@ def explain(
 ) -> None:
     """Explain a window: its kind, what it needs, how it is computed and why. Starts no Spark."""
     with one_line_errors(verbose=verbose):
-        spec = _window(range, slide, period)
-        explained = describe(spec, _density(rows_per_pane_and_key))
+        density = _density(rows_per_pane_and_key)
+        if cql is None:
+            explained = describe(_window(range, slide, period), density)
+        elif any((range, slide, period)):
+            given = {"--range": range, "--slide": slide, "--period": period}
+            raise UsageError(complaint("explain", "needs a query or a window, not both", given))
+        else:
+            statement = parse(cql)
+            explained = {"cql": render(statement)} | describe(statement.window, density)
         print(json.dumps(explained, indent=2) if as_json else _text(explained))
 
 
@@ -55,14 +77,15 @@ def describe(spec: WindowSpec, density: Density | None) -> dict[str, object]:
     """All that is known of a window without its stream.
 
     Args:
-        spec: a sliding, tumbling or cumulative window over time.
+        spec: of any kind.
         density: how full its panes are, if known.
 
     >>> from penstock.windows import tumbling
     >>> describe(tumbling("1 min", on="ts"), None)["computed"]
     'direct'
     """
-    found, way = classify(spec), choose(spec, density)
+    processed = needs_processor(Query(spec, (), {"n": count()}))
+    found, way = classify(spec), BY_PROCESSOR if processed else choose(spec, density)
     return {
         "window": str(spec),
         "kind": spec.kind.value,
@@ -80,7 +103,8 @@ def describe(spec: WindowSpec, density: Density | None) -> dict[str, object]:
 def _text(explained: dict[str, object]) -> str:
     needs = "state" if explained["keeps_state"] else "no state"
     waits = "waiting for later rows" if explained["waits"] else "no waiting"
-    lines = {
+    lines = {"cql": explained["cql"]} if "cql" in explained else {}
+    lines |= {
         "window": explained["window"],
         "kind": explained["kind"],
         "class": f"{explained['class']}: finding a row's windows needs {needs} and {waits}",
@@ -88,7 +112,9 @@ def _text(explained: dict[str, object]) -> str:
         "delay": explained["delay"],
         "computed": f"{explained['computed']}: {explained['reason']}",
     }
-    return "\n".join(f"{name:<10}{value}" for name, value in lines.items())
+    # The lines of a query stand below each other.
+    shown = {name: str(value).replace("\n", "\n" + " " * _INDENT) for name, value in lines.items()}
+    return "\n".join(f"{name:<{_INDENT}}{value}" for name, value in shown.items())
 
 
 def _window(range: str | None, slide: str | None, period: str | None) -> WindowSpec:

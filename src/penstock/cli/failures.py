@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from penstock.engine.failures import cause
 from penstock.errors import PenstockError, SchemaError, SpecificationError, StreamFailed, UsageError
+from penstock.network.cql import CqlError
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 """Exit codes: it failed while it ran; it was asked for what cannot be; Ctrl-C."""
@@ -34,7 +35,9 @@ def one_line_errors(*, verbose: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         raise _ended("stopped", INTERRUPTED) from None
     except (SpecificationError, SchemaError, UsageError) as error:
-        raise _ended(str(error), MISUSED, error if verbose else None) from None
+        # One line has no room for the excerpt; the line and column in it are enough.
+        said = str(error).partition("\n")[0] if isinstance(error, CqlError) else str(error)
+        raise _ended(said, MISUSED, error if verbose else None) from None
     except PenstockError as error:
         raise _ended(str(error), FAILED, error if verbose else None) from None
     except PySparkException as error:

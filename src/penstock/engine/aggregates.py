@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -25,7 +27,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.engine.processor import dumps
 from penstock.engine.schema import column_type, reference
 from penstock.errors import ArithmeticOverflow, SchemaError, SpecificationError, complaint
 from penstock.network.aggregates import Aggregate
@@ -40,6 +41,7 @@ FOLDS: Final[dict[str, Fold[Any]]] = {
     fold.name: fold
     for fold in (COUNT, SUM, AVG, MIN, MAX, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP)
 }
+_ALONE: Final = "put it in a query of its own"
 _EXACT: Final = Context(prec=120, rounding=ROUND_HALF_UP)
 _TIMES = (DateType, TimestampType, TimestampNTZType)
 
@@ -51,48 +53,62 @@ def value_of(rows: DataFrame, aggregate: Aggregate) -> Column:
     if aggregate.fold is not None:
         return x
     if aggregate.function == "count":
-        return F.when(x.isNotNull(), F.lit(value=True))
+        return F.when(x.isNotNull(), F.expr("true"))
     if aggregate.function.startswith(("var_", "stddev_")) or aggregate.parameter is not None:
         return x.cast("double")
     return x
 
 
-def partial_of(rows: DataFrame, name: str, aggregate: Aggregate) -> Partial:  # noqa: PLR0911
+def partial_of(rows: DataFrame, name: str, aggregate: Aggregate) -> Partial:
     """How the processor computes it, or why it cannot."""
     if aggregate.column is None:
         return partials.CountRows()
     of = column_type(rows, aggregate.column, name)
-    where = f"{name} = {aggregate}"
+    where, got = f"{name} = {aggregate}", of.simpleString()
     if not in_arrow(of):
-        rule = "needs a type that Python can be handed"
-        raise SchemaError(complaint(where, rule, of.simpleString()))
+        raise SchemaError(complaint(where, "needs a type that Python can be handed", got))
     if aggregate.fold is not None:
         return Folded(aggregate.fold, dumps)
+    if aggregate.function in ("min", "max") and (not isinstance(of, AtomicType) or collated(of)):
+        raise SchemaError(complaint(where, "needs a type with an order in Python", got, _ALONE))
+    ansi = str(rows.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
+    return _sketch(aggregate) or _vector(aggregate.function, of, ansi) or _folded(aggregate)
+
+
+def _sketch(aggregate: Aggregate) -> Partial | None:
     if aggregate.parameter is not None:
         return quantile(aggregate.parameter)
+    return distinct() if aggregate.function == "approx_count_distinct" else None
+
+
+def _vector(function: str, of: DataType, ansi: bool) -> Partial | None:  # noqa: FBT001
+    """By numpy, where it has the type."""
+    if function == "count":
+        return partials.CountValues()
+    if function.startswith(("var_", "stddev_")):
+        return partials.Spread(function.endswith("_samp"), root=function.startswith("stddev"))
     number = isinstance(of, IntegralType | FractionalType) and not isinstance(of, DecimalType)
-    match aggregate.function:
-        case "count":
-            return partials.CountValues()
-        case "approx_count_distinct":
-            return distinct()
-        case "sum" if number:
-            ansi = str(rows.sparkSession.conf.get("spark.sql.ansi.enabled")).lower() == "true"
-            whole = isinstance(of, IntegralType)
-            return partials.SumOfWhole(checked=ansi) if whole else partials.SumOfFloats()
-        case "avg" if number:
-            return partials.Mean()
-        case "min" | "max" if number or isinstance(of, (BooleanType, *_TIMES)):
-            return partials.Extreme(np.fmin if aggregate.function == "min" else np.maximum)
-        case "min" | "max" if not isinstance(of, AtomicType) or collated(of):
-            raise SchemaError(
-                complaint(where, "needs a type with an order in Python", of.simpleString())
-            )
-        case "var_samp" | "stddev_samp":
-            return partials.Spread(1, root=aggregate.function.startswith("stddev"))
-        case "var_pop" | "stddev_pop":
-            return partials.Spread(0, root=aggregate.function.startswith("stddev"))
+    if function in ("min", "max") and (number or isinstance(of, (BooleanType, *_TIMES))):
+        return partials.Extreme(np.fmin if function == "min" else np.maximum)
+    if not number:
+        return None
+    if function == "avg":
+        return partials.Mean()
+    whole = isinstance(of, IntegralType)
+    return partials.SumOfWhole(checked=ansi) if whole else partials.SumOfFloats()
+
+
+def _folded(aggregate: Aggregate) -> Partial:
     return Folded(FOLDS[aggregate.function])
+
+
+def dumps(value: object) -> bytes:
+    """The value pickled; a class that workers cannot import is written down with it."""
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        written: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
+        return written
 
 
 def result_type(rows: DataFrame, name: str, aggregate: Aggregate) -> DataType:

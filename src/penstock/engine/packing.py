@@ -13,11 +13,15 @@ _MOST_ROWS = 200_000
 Batches = Iterable[pa.RecordBatch]
 
 
-def pack(bucket: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def pack(bucket: str, buckets: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Rows into messages of (bucket, table), for Spark's `mapInArrow`.
+
+    Every bucket gets a message in every batch, if without a table: a bucket that heard nothing
+    would not know what has become late by then.
 
     Args:
         bucket: the column that says to which bucket a row goes; the others are handed on.
+        buckets: how many buckets there are.
     """
 
     def packed(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -29,6 +33,8 @@ def pack(bucket: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
                 waiting = []
         if any(b.num_rows for b in waiting):
             yield from _messages(waiting, bucket)
+        calls = [pa.array(range(buckets), pa.int32()), pa.nulls(buckets, pa.binary())]
+        yield pa.RecordBatch.from_arrays(calls, [bucket, "penstock_payload"])
 
     return packed
 
@@ -53,7 +59,8 @@ def serialise(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table.combine_chunks())
-    return sink.getvalue().to_pybytes()
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
 
 
 def deserialise(message: bytes | pa.Buffer) -> pa.Table:

@@ -68,7 +68,7 @@ def density_of(batch: DataFrame, query: Query) -> Density | None:
         batch: some rows of the stream.
         query: whose panes and keys are counted.
     """
-    spec = query.window
+    spec = query.spec
     time = F.unix_micros(F.col(quoted(spec.rattr)))
     pane = block_starts(time, Ladder(spec))[0]
     group = F.struct(pane.alias("pane"), *(F.col(quoted(key)) for key in query.keys))

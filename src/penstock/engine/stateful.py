@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -21,28 +21,39 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
-from pyspark.sql.types import AtomicType, StructType
+from pyspark.sql.types import StructType
 
 from penstock.engine import columns
-from penstock.engine.aggregates import arrow_of, collated, partial_of, result_type, typed, value_of
+from penstock.engine.aggregates import (
+    arrow_of,
+    collated,
+    in_arrow,
+    partial_of,
+    result_type,
+    typed,
+    value_of,
+)
 from penstock.engine.domain import at_of, from_watermark, promise_of
 from penstock.engine.packing import deserialise, pack, serialise, unpack
 from penstock.engine.run import ACCOUNTS
 from penstock.engine.schema import column_type, lower_all
 from penstock.engine.step import quoted
-from penstock.errors import SchemaError, complaint
+from penstock.errors import SchemaError, SpecificationError, complaint
 from penstock.network.progress import OrderedBy, Punctuation, RowSlack
 from penstock.network.query import Query
 from penstock.processors import progress as told
 from penstock.processors.bins import BinWindows
 from penstock.processors.panes import PaneWindows
-from penstock.processors.rows import FOREVER
+from penstock.processors.partials import Partial
+from penstock.processors.rows import FOREVER, NEVER, Windows
 from penstock.processors.session import AT, PROMISE, Layout, Session
-from penstock.windows import Kind
+from penstock.windows import Kind, Late, WindowSpec
 from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS, TUPLE_KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.state import GroupState
+
+Processor = Callable[[WindowSpec, Sequence[Partial], Late], Windows]
 
 BUCKET, PAYLOAD, CLOSE = "penstock_bucket", "penstock_payload", "penstock_close"
 BUCKETS = 8
@@ -50,13 +61,12 @@ BUCKETS = 8
 
 _MESSAGE = f"{BUCKET} int, {PAYLOAD} binary"
 _ANSWER = f"{PAYLOAD} binary, " + ", ".join(f"{name} bigint" for name in ACCOUNTS)
-_FAR = 1 << 60
 
 
 def needs_processor(query: Query) -> bool:
     """Whether Python has to compute the windows, because Spark has no operator for them."""
     native = {Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE, Kind.SESSION}
-    return query.window.kind not in native or tells_itself(query)
+    return query.window.kind not in native or query.user_defined or tells_itself(query)
 
 
 def tells_itself(query: Query) -> bool:
@@ -71,27 +81,40 @@ def tells_itself(query: Query) -> bool:
 
 def check(rows: DataFrame, query: Query) -> None:
     """What the query needs of columns and types, before anything starts."""
+    if query.window.kind is Kind.SESSION:
+        rule = "must be Spark's own for session windows"
+        raise SpecificationError(complaint("the aggregates", rule, str(query)))
     for key in query.keys:
         of = column_type(rows, quoted(key), key)
-        if not isinstance(of, AtomicType) or collated(of):
-            rule = "needs keys of plain types for this kind of window"
+        if not in_arrow(of) or collated(of):
+            rule = "needs keys that Python can be handed, and plain text"
             raise SchemaError(complaint("by()", rule, f"{key}: {of.simpleString()}"))
-    if query.aggregates and all(a.fold is None for a in query.aggregates.values()):
-        lower_all(rows, query)
+    others = {name: a for name, a in query.aggregates.items() if a.fold is None}
+    if others:
+        lower_all(rows, replace(query, aggregates=others))
     _ = _Plan.of(rows, query)
 
 
-def windows(rows: DataFrame, query: Query, accounts: str | None) -> DataFrame:
+def processor(spec: WindowSpec, partials: Sequence[Partial], late: Late) -> Windows:
+    """What computes windows of this kind."""
+    kind = BinWindows if spec.kind in SLIDE_BY_KINDS else PaneWindows
+    return kind(spec, partials, late)
+
+
+def windows(
+    rows: DataFrame, query: Query, accounts: str | None, make: Processor = processor
+) -> DataFrame:
     """The windows of the rows, which have a watermark if they are a stream that needs one.
 
     Args:
         rows: batch or stream.
         query: any kind of window.
         accounts: under which name the rows that do not count are reported; None for no report.
+        make: what computes the windows; the benchmark has another one.
     """
-    plan = _Plan.of(rows, query)
-    packed = rows.select(*plan.columns).mapInArrow(pack(BUCKET), _MESSAGE)
-    worker = _Worker(plan.session, plan.arrow, plan.empty)
+    plan = _Plan.of(rows, query, make)
+    packed = rows.select(*plan.columns).mapInArrow(pack(BUCKET, plan.buckets), _MESSAGE)
+    worker = _Worker(query.spec, plan.session, plan.arrow, plan.empty)
     if not rows.isStreaming:
         one = lambda key, frame: worker.whole(frame)  # noqa: E731, ARG005 - Spark counts arguments
         answers = packed.groupBy(BUCKET).applyInPandas(one, _ANSWER)
@@ -99,8 +122,8 @@ def windows(rows: DataFrame, query: Query, accounts: str | None) -> DataFrame:
     timeout = GroupStateTimeout.NoTimeout
     if plan.watermarked:
         # Spark must drop none of the messages as late: which rows are, the processor knows.
-        far = F.timestamp_micros(F.lit(_FAR)).alias(CLOSE, metadata=columns.EVENT_TIME)
-        packed = packed.select("*", far)
+        never = F.lit(None).cast("timestamp").alias(CLOSE, metadata=columns.EVENT_TIME)
+        packed = packed.select("*", never)
         timeout = GroupStateTimeout.EventTimeTimeout
     step = worker.advance if plan.watermarked else worker.advance_untimed
     answers = packed.groupBy(BUCKET).applyInPandasWithState(
@@ -123,6 +146,7 @@ class _Plan:
         groups: the group columns.
         empty: a table without rows, for batches that have none.
         watermarked: whether Spark's watermark says how far the stream is.
+        buckets: how many there are.
     """
 
     session: Session
@@ -131,6 +155,7 @@ class _Plan:
     groups: tuple[str, ...]
     empty: pa.Table
     watermarked: bool
+    buckets: int
 
     @property
     def arrow(self) -> pa.Schema:
@@ -141,8 +166,8 @@ class _Plan:
         )
 
     @staticmethod
-    def of(rows: DataFrame, query: Query) -> _Plan:
-        spec, timed = query.window, query.window.kind not in TUPLE_KINDS
+    def of(rows: DataFrame, query: Query, make: Processor = processor) -> _Plan:
+        spec, timed = query.spec, query.spec.kind not in TUPLE_KINDS
         groups = (*spec.pattr, *(key for key in query.keys if key not in spec.pattr))
         own = tells_itself(query)
         by = query.progress.by if isinstance(query.progress, Punctuation | OrderedBy) else ()
@@ -157,7 +182,7 @@ class _Plan:
         by_names = {key: group_names.get(key, f"b{i}") for i, key in enumerate(by)}
         named |= {name: F.col(quoted(key)) for key, name in by_names.items()}
         order = []
-        for i, column in enumerate(query.order):
+        for i, column in enumerate(query.order if query.counts_rows else ()):
             if timed and column == spec.rattr:
                 order.append(AT)
                 continue
@@ -180,10 +205,11 @@ class _Plan:
             per_part,
             promised=query.progress is not None and timed,
         )
-        kind = BinWindows if spec.kind in SLIDE_BY_KINDS else PaneWindows
-        session = Session(kind(spec, layout.partials, query.late), layout, _progress(query))
-        parted = [group_names[key] for key in (by if per_part else spec.pattr)]
-        bucket = F.pmod(F.xxhash64(*(named[p] for p in parted)), BUCKETS) if parted else F.lit(0)
+        session = Session(make(spec, layout.partials, query.late), layout, _progress(query))
+        alone = groups if spec.kind in DOMAIN_KINDS and not own else spec.pattr
+        parted = [group_names[key] for key in (by if per_part else alone)]
+        buckets = BUCKETS if parted else 1
+        bucket = F.pmod(F.xxhash64(*(named[p] for p in parted)), buckets) if parted else F.lit(0)
         chosen = [column.alias(name) for name, column in named.items()]
         selected = rows.select(*chosen).schema
         schema = StructType()
@@ -201,6 +227,7 @@ class _Plan:
             groups,
             empty,
             timed and not own,
+            buckets,
         )
 
 
@@ -208,6 +235,7 @@ class _Plan:
 class _Worker:
     """What runs on Spark's workers: a session for each bucket, kept as state between batches."""
 
+    spec: WindowSpec
     session: Session
     types: pa.Schema
     empty: pa.Table
@@ -217,19 +245,19 @@ class _Worker:
         return self._answer(copy.deepcopy(self.session), frame[PAYLOAD], FOREVER)
 
     def advance(
-        self, key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
+        self, _key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         """The windows of a bucket that the watermark has passed."""
         milliseconds = state.getCurrentWatermarkMs()
-        yield self._step(frames, state, from_watermark(milliseconds, self.session.windows.spec))
+        yield self._step(frames, state, from_watermark(milliseconds, self.spec))
         # To be called again as soon as the watermark moves, also if no rows come.
         state.setTimeoutTimestamp(max(milliseconds, 1))
 
     def advance_untimed(
-        self, key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
+        self, _key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         """The windows of a bucket that its own rows close."""
-        yield self._step(frames, state, -_FAR)
+        yield self._step(frames, state, NEVER)
 
     def _step(
         self, frames: Iterable[pd.DataFrame], state: GroupState, watermark: int
@@ -245,7 +273,7 @@ class _Worker:
         return answer
 
     def _answer(self, session: Session, messages: Iterable[bytes], watermark: int) -> pd.DataFrame:
-        tables = [deserialise(message) for message in messages]
+        tables = [deserialise(message) for message in messages if message is not None]
         result = session.advance(pa.concat_tables(tables) if tables else self.empty, watermark)
         counts = {name: [result.accounts[name]] for name in ACCOUNTS}
         if not len(result.wid):
@@ -261,7 +289,7 @@ class _Worker:
 
 def _labelled(answers: DataFrame, query: Query, plan: _Plan) -> DataFrame:
     """The results with the columns that tell which window each is of."""
-    spec, wid = query.window, F.col("wid")
+    spec, wid = query.spec, F.col("wid")
     rows = answers.select(PAYLOAD).mapInArrow(unpack(0), plan.schema)
     as_time = F.timestamp_micros if spec.unit == "time" else lambda column: column
     if spec.kind in DOMAIN_KINDS:

@@ -71,7 +71,7 @@ class Step:
 
     def windows(self, rows: DataFrame) -> DataFrame:
         """The windows of the rows, which have a watermark if they are a stream."""
-        spec = self.query.window
+        spec = self.query.spec
         time = F.unix_micros(F.col(quoted(spec.rattr)))
         rows = rows.select("*", time.alias(TIME))
         if self.late is not None:
@@ -107,7 +107,7 @@ class Step:
 
     def _tag_windows(self, rows: DataFrame) -> DataFrame:
         """Direct: each row once for every window that it is in; a block is a window's end."""
-        spec, t = self.query.window, F.col(TIME)
+        spec, t = self.query.spec, F.col(TIME)
         first, last = first_end(t, spec), last_end(t, spec)
         if spec.range is not None and spec.range <= spec.slide:
             tagged = rows.select("*", self._nowhere(first).alias(BLOCK))
@@ -147,7 +147,7 @@ class Step:
 
     def _nowhere(self, otherwise: Column) -> Column:
         """The block of a row that counts in no window, or else `otherwise`."""
-        spec, t = self.query.window, F.col(TIME)
+        spec, t = self.query.spec, F.col(TIME)
         block = F.when(t.isNull(), NO_TIME)
         gap = in_no_window(t, spec)
         if gap is not None:
@@ -247,7 +247,7 @@ class Step:
 
     @property
     def _ladder(self) -> Ladder:
-        return Ladder(self.query.window, self.evaluation.rungs)
+        return Ladder(self.query.spec, self.evaluation.rungs)
 
     def _keys(self) -> list[Column]:
         return [F.col(quoted(key)) for key in self.query.keys]
@@ -272,11 +272,11 @@ def count_lost(rows: DataFrame, query: Query) -> dict[str, int]:
         rows: a batch.
         query: whose windows are meant.
     """
-    t = F.unix_micros(F.col(quoted(query.window.rattr)))
-    gap = in_no_window(t, query.window)
+    t = F.unix_micros(F.col(quoted(query.spec.rattr)))
+    gap = in_no_window(t, query.spec)
     counted = rows.agg(
         F.count_if(t.isNull()).alias("no_time"),
         (F.lit(0) if gap is None else F.count_if(gap)).alias("in_no_window"),
     ).first()
     found = counted.asDict() if counted is not None else {}
-    return {**found, "late_lost": 0, "late_partial": 0}
+    return {**found, "late_lost": 0, "late_partial": 0, "broken": 0}

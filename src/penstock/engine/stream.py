@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
-from penstock.engine import sessions, stateful, udaf
+from penstock.engine import sessions, stateful
 from penstock.engine.domain import AS_TIME, as_time, time_spec, values_again
 from penstock.engine.failures import cause
 from penstock.engine.lowering import Lowered
@@ -45,6 +45,7 @@ from penstock.errors import (
 from penstock.network.progress import Heartbeat, Progress, Punctuation
 from penstock.network.query import Query
 from penstock.windows import (
+    DOMAIN_KINDS,
     Density,
     Evaluation,
     Kind,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 
 _PROGRESS = get_args(Progress)
 WATERMARK = "spark.watermarkDelayMs"
+BY_PROCESSOR = Evaluation((1,), "Spark has no operator for it, so a stateful processor keeps it")
 
 
 @dataclass(frozen=True)
@@ -204,8 +206,6 @@ class WindowQuery:
         check_window(self.stream.rows, self.query)
         if self._by_processor:
             stateful.check(self.stream.rows, self.query)
-        elif self.query.user_defined:
-            udaf.check(self.stream.rows, self._timed[1])
         else:
             _ = self._lowered  # refuses what does not fit, before anything starts
 
@@ -250,13 +250,15 @@ class WindowQuery:
         rows, progress = self._timed[0], self.stream.progress
         if not isinstance(progress, Punctuation) or stateful.tells_itself(self.query):
             return rows
-        return rows.where(~F.coalesce(F.expr(progress.where), F.lit(value=False)))
+        return rows.where(~F.coalesce(F.expr(progress.where), F.expr("false")))
 
     def _watermarked(self) -> DataFrame:
         rows, query = self._timed
         stream = self.stream
-        if stream.own_watermark is not None or query.window.rattr == ROW_NUM:
-            return rows if stream.own_watermark is not None else self._data()
+        if stream.own_watermark is not None or stateful.tells_itself(query):
+            return rows
+        if query.window.rattr == ROW_NUM:
+            return self._data()
         slack = stream.slack if self.query.window.unit == "time" else stream.slack * 1000
         return watermarked(rows, query.window.rattr, slack, stream.progress)
 
@@ -314,25 +316,20 @@ class WindowQuery:
     @property
     def _is_planned(self) -> bool:
         """Whether there are several ways to compute the windows."""
-        by_spark = self.query.window.kind is not Kind.SESSION and not self._by_processor
-        return by_spark and not self.query.user_defined
+        return self.query.window.kind is not Kind.SESSION and not self._by_processor
 
     @cached_property
     def evaluation(self) -> Evaluation:
         """How the windows are computed, and why."""
         if self._by_processor:
-            return Evaluation(
-                (1,), "Spark has no operator for it, so a stateful processor keeps it"
-            )
+            return BY_PROCESSOR
         if self.query.window.kind is Kind.SESSION:
             return Evaluation((), "Spark has an operator for session windows")
-        if self.query.user_defined:
-            return Evaluation((1,), "an aggregate is written in Python, which keeps panes by key")
         whole = [name for name, low in self._lowered.items() if low.merge is None]
         if whole:
             reason = f"{', '.join(whole)} cannot be merged from panes without rounding twice"
             return Evaluation((), reason)
-        return choose(self._timed[1].window, self.density)
+        return choose(self._timed[1].spec, self.density)
 
     @property
     def accounts(self) -> dict[str, int]:
@@ -340,8 +337,8 @@ class WindowQuery:
         if self.stream.rows.isStreaming:
             message = "accounts() of a query need a batch; those of a stream are in its Run"
             raise UsageError(message)
-        if self._by_processor or self.query.window.kind is Kind.SESSION:
-            rule = "are known of time windows that Spark computes"
+        if self.query.window.kind not in DOMAIN_KINDS:
+            rule = "need windows with RANGE and SLIDE on one attribute"
             raise UsageError(complaint("accounts of a batch", rule, str(self.query.window)))
         return count_lost(*self._timed)
 
@@ -379,8 +376,6 @@ class WindowQuery:
         query = self._timed[1]
         if query.window.kind is Kind.SESSION:
             windows = sessions.windows(rows, query, self._lowered, known_late(late), accounts)
-        elif query.user_defined:
-            windows = udaf.windows(rows, query, known_late(late), accounts)
         else:
             promised = query.progress is not None
             step = Step(query, self._lowered, evaluation, late, accounts, promised)

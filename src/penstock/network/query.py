@@ -18,6 +18,19 @@ WID_COLUMNS = ("wid",)
 LATE: tuple[Late, ...] = ("generous", "consistent")
 
 
+def window_columns(window: WindowSpec | SessionSpec) -> tuple[str, ...]:
+    """The columns that tell which window a result is of.
+
+    Args:
+        window: of any kind.
+
+    >>> from penstock.windows import rows, tumbling
+    >>> window_columns(tumbling("1 min", on="ts")), window_columns(rows(10))
+    (('window_start', 'window_end'), ('wid',))
+    """
+    return WINDOW_COLUMNS if window.kind in DOMAIN_KINDS | {Kind.SESSION} else WID_COLUMNS
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What is asked; nothing is computed yet.
@@ -71,10 +84,15 @@ class Query:
             taken.add(name.lower())
 
     @property
+    def spec(self) -> WindowSpec:
+        """The window, where it is known to be no session."""
+        assert isinstance(self.window, WindowSpec)  # noqa: S101 - sessions go another way
+        return self.window
+
+    @property
     def window_columns(self) -> tuple[str, ...]:
         """The columns that tell which window a result is of."""
-        by_bounds = self.window.kind in DOMAIN_KINDS | {Kind.SESSION}
-        return WINDOW_COLUMNS if by_bounds else WID_COLUMNS
+        return window_columns(self.window)
 
     @property
     def terms(self) -> str:

@@ -5,6 +5,7 @@ Null is a key like any other; 0.0 and -0.0 are one, and so are all NaN, as in Sp
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,8 @@ def _plain(column: pa.Array) -> pa.Array:
         return column.cast(pa.int64())
     if pa.types.is_dictionary(of):
         return column.dictionary_decode()
+    if pa.types.is_nested(of):
+        return pa.array([pickle.dumps(value) for value in column.to_pylist()], pa.binary())
     return column
 
 
@@ -102,4 +105,6 @@ def _typed(values: list[Any], of: pa.DataType) -> pa.Array:
         return pa.array(floats, mask=bits.is_null().to_numpy(zero_copy_only=False)).cast(of)
     if pa.types.is_timestamp(of) or pa.types.is_duration(of):
         return pa.array(values, pa.int64()).cast(of)
+    if pa.types.is_nested(of):
+        return pa.array([pickle.loads(value) for value in values], of)  # noqa: S301 - our own
     return pa.array(values, of)

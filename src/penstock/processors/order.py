@@ -21,9 +21,9 @@ def arrival(rows: pa.Table, by: Sequence[str]) -> Indices | None:
 
     Args:
         rows: of one batch.
-        by: the columns that order them; missing values come last.
+        by: the columns that order them, missing values last; none if it does not matter.
     """
-    if rows.num_rows < 2:  # noqa: PLR2004 - nothing to order
+    if rows.num_rows < 2 or not by:  # noqa: PLR2004 - nothing to order
         return None
     if len(by) == 1 and _number(rows.schema.field(by[0]).type):
         values = rows.column(by[0])

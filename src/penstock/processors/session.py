@@ -7,6 +7,7 @@ table ─► order of arrival ─► keys as numbers ─► windows that are due
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -218,8 +219,16 @@ def _whole(column: pa.ChunkedArray) -> Indices:
 
 
 def _python(column: pa.ChunkedArray) -> list[Any]:
+    """The values as Python has them; a point in time as a local time, as Spark's own UDFs get it."""
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return [None if m is None else _local(m) for m in column.cast(pa.int64()).to_pylist()]
     values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
     return values
+
+
+def _local(micros: int) -> dt.datetime:
+    seconds, rest = divmod(micros, 1_000_000)
+    return dt.datetime.fromtimestamp(seconds).replace(microsecond=rest)  # noqa: DTZ006
 
 
 def _is_time(of: pa.DataType) -> bool:

@@ -102,7 +102,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
         return int(value)
     if isinstance(value, float):
         return value + 0.0  # 0.0 and -0.0 are one value
-    return value if isinstance(value, int | str) else repr(value)
+    # The sketch passes over an empty text, which is a value like any other.
+    return (
+        value if isinstance(value, int) else f"-{value if isinstance(value, str) else repr(value)}"
+    )
 
 
 def _library() -> Any:  # noqa: ANN401 - a module

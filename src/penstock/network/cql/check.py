@@ -38,10 +38,21 @@ did you mean 'seg_id'?
         # A dot leads to a field of a column, or is a part of the column's own name.
         first = placed.name.lower().partition(".")[0]
         if placed.name.lower() not in known and first not in known:
-            hint = _hint(placed, statement.stream, columns)
-            message = f"{placed.what} needs a column of {statement.stream}"
-            message += f"; got {shown(placed.name)}" + (f"; {hint}" if hint else "")
-            raise CqlError(message, source.text, placed.at)
+            raise no_column(placed, statement.stream, source.text, columns)
+
+
+def no_column(placed: Placed, stream: str, text: str, columns: Sequence[str]) -> CqlError:
+    """The error for a name that is no column of the stream, with the nearest name that is.
+
+    Args:
+        placed: the name.
+        stream: what the text calls the stream.
+        text: the whole text.
+        columns: the names of the stream's columns.
+    """
+    hint = _hint(placed, stream, columns)
+    message = f"{placed.what} needs a column of {stream}; got {shown(placed.name)}"
+    return CqlError(message + (f"; {hint}" if hint else ""), text, placed.at)
 
 
 def _hint(placed: Placed, stream: str, columns: Sequence[str]) -> str:

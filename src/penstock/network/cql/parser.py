@@ -22,6 +22,7 @@ from penstock.network.cql.rules import check
 from penstock.network.cql.statement import Computed, Item, Placed, PlainColumn, Source, Statement
 from penstock.network.cql.tokens import Token
 from penstock.network.cql.windows import to_window
+from penstock.network.query import window_columns
 from penstock.windows.kinds import ROW_NUM
 
 _NOT_HERE = ("HAVING", "ORDER", "SORT", "LIMIT")
@@ -59,14 +60,16 @@ minutes, hours, days, milliseconds, rows; got 'secnds'; did you mean 'seconds'?
     cursor.expect("SELECT")
     items, places = _select(cursor)
     cursor.expect("FROM")
-    stream = cursor.name("the name of a stream").name
+    stream = cursor.name("the name of a stream")
     clause = window_clause(cursor)
     window = to_window(clause, text)
+    words = {word: token.at for word, token in clause.words.items()}
+    words |= {"FROM": stream.at, "WHERE": cursor.ahead().at}
     where = _where(cursor)
     groups = _group_by(cursor)
     if cursor.accept(";") and cursor.token.kind != "end":
         raise cursor.expected("the end of the text", hint="a text has one query")
-    check(text, items, places, groups, clause.pattr)
+    check(text, items, places, groups, clause.pattr, window_columns=window_columns(window))
     names = [
         *(
             Placed("SELECT", item.column, place.at)
@@ -78,11 +81,11 @@ minutes, hours, days, milliseconds, rows; got 'secnds'; did you mean 'seconds'?
     ]
     return Statement(
         select=tuple(items),
-        stream=stream,
+        stream=stream.name,
         window=window,
         where=where,
         group_by=tuple(token.name for token in groups or ()),
-        source=Source(text, tuple(names)),
+        source=Source(text, tuple(names), tuple(place.at for place in places), words),
     )
 
 

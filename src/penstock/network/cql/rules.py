@@ -9,7 +9,6 @@ from penstock.network.cql.errors import CqlError, shown
 from penstock.network.cql.names import written
 from penstock.network.cql.statement import Computed, Item, PlainColumn
 from penstock.network.cql.tokens import Token
-from penstock.network.query import WINDOW_COLUMNS
 
 
 def check(
@@ -18,6 +17,8 @@ def check(
     places: Sequence[Token],
     groups: Sequence[Token] | None,
     pattr: Sequence[Attribute],
+    *,
+    window_columns: Sequence[str],
 ) -> None:
     """Raises at the first thing that does not fit.
 
@@ -27,9 +28,10 @@ def check(
         places: where each item begins.
         groups: the columns of GROUP BY; None if there is no such clause.
         pattr: the columns of PATTR.
+        window_columns: the columns that every result begins with.
     """
-    _groups_once(text, groups or ())
-    _names_once(text, items, places)
+    _groups_once(text, groups or (), window_columns)
+    _names_once(text, items, places, window_columns)
     if groups is not None:
         grouped = [*(token.name for token in groups), *(column.name for column in pattr)]
         _selected_are_grouped(text, items, places, grouped)
@@ -37,10 +39,10 @@ def check(
         raise CqlError("SELECT needs an aggregate, such as count(*)", text, places[0].at)
 
 
-def _groups_once(text: str, groups: Sequence[Token]) -> None:
+def _groups_once(text: str, groups: Sequence[Token], window_columns: Sequence[str]) -> None:
     taken: set[str] = set()
     for token in groups:
-        if token.name.lower() in WINDOW_COLUMNS:
+        if token.name.lower() in window_columns:
             message = f"GROUP BY must not have {shown(token.name)}: every result is by window"
             raise CqlError(message, text, token.at)
         if token.name.lower() in taken:
@@ -49,13 +51,15 @@ def _groups_once(text: str, groups: Sequence[Token]) -> None:
         taken.add(token.name.lower())
 
 
-def _names_once(text: str, items: Sequence[Item], places: Sequence[Token]) -> None:
+def _names_once(
+    text: str, items: Sequence[Item], places: Sequence[Token], window_columns: Sequence[str]
+) -> None:
     # Spark takes `s` and `S` for one column.
     taken: set[str] = set()
     for item, place in zip(items, places, strict=True):
         name = item.name.lower()
-        if name in WINDOW_COLUMNS:
-            message = f"every result begins with {' and '.join(WINDOW_COLUMNS)} by itself"
+        if name in window_columns:
+            message = f"every result begins with {' and '.join(window_columns)} by itself"
             raise CqlError(f"{message}; got {shown(item.name)} too", text, place.at)
         if name in taken:
             message = f"each result needs a name of its own; got {shown(item.name)} again"

@@ -55,15 +55,19 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a statement.
+    """The text of a statement; all places are in characters from 0.
 
     Args:
         text: the whole text.
         names: the names that must be columns, in the order of the text.
+        items: where each item of the SELECT list begins.
+        words: where the words of the window clause stand; with FROM and WHERE, what follows them.
     """
 
     text: str
     names: tuple[Placed, ...]
+    items: tuple[int, ...]
+    words: dict[str, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,197 @@
+"""The stateful kinds against a twin that buffers rows and evaluates each extent anew.
+
+Both run as streams over the same files, with the same Spark plan, packing and progress; only what
+computes the windows is another: `penstock.processors`, or `penstock.bench.buffering`. Each runs
+twice (the second time is its A/A run), warmed up. What they deliver is compared batch by batch.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import penstock as ps
+from penstock.bench.buffering import BufferedWindows
+from penstock.bench.data import Shape, source, write
+from penstock.engine import stateful
+from penstock.engine.progress import watermarked
+from penstock.network.query import Query
+from penstock.windows import WindowSpec
+from penstock.windows.kinds import TUPLE_KINDS
+
+ROWS_A_SECOND = 1_000
+DATA = Shape(keys=100, rows=ROWS_A_SECOND // 100)
+MILLION = 1_000_000
+WARM_UP = 2
+"""Batches of each run that are not measured; windows are full after them."""
+FILES_A_BATCH = 4
+WANTED: dict[str, Any] = {
+    "tuple": {"ratio": 5, "rows_per_second": 250_000},
+    "slide by tuple": {"ratio": 3},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One window over rows that come one a millisecond.
+
+    Args:
+        window: of a stateful kind.
+        overlap: in how many windows a row is; None if there is no end to them.
+        keys: GROUP BY.
+        batch: rows in a batch.
+        batches: how many, those of the warm-up included.
+    """
+
+    window: WindowSpec
+    overlap: int | None
+    keys: tuple[str, ...] = ()
+    batch: int = MILLION
+    batches: int = WARM_UP + 3
+
+    @property
+    def kind(self) -> str:
+        """The kind of the window."""
+        return self.window.kind.value
+
+
+@dataclass
+class Measured:
+    """What one engine did in one case, both runs together.
+
+    Args:
+        times: microseconds per row of each measured batch, for each of the two runs.
+        answers: of each batch, the number of results and a hash over them.
+        state: bytes of state at the end.
+    """
+
+    times: list[list[float]] = field(default_factory=list)
+    answers: dict[int, tuple[int, int]] = field(default_factory=dict)
+    state: int = 0
+
+    @property
+    def per_row(self) -> float:
+        """The median, in microseconds per row."""
+        return statistics.median(t for run in self.times for t in run)
+
+    @property
+    def a_a(self) -> float:
+        """The first run's median over the second's: what noise alone does to a ratio."""
+        first, second = (statistics.median(run) for run in self.times)
+        return first / second
+
+
+def cases(*, quick: bool) -> list[Case]:
+    """The kinds, each with its first case as the one that it is known by, and the sweeps."""
+    second = f"{MILLION} microseconds"
+    kinds = [
+        Case(ps.rows(40, 1), 40),
+        Case(ps.rows(40, 1, by=["k"]), 40, ("k",)),
+        Case(ps.slide_by_tuple(second, on="ts"), ROWS_A_SECOND),
+        Case(ps.slide_by_rows(second, on="ts", every=10), ROWS_A_SECOND // 10),
+        Case(ps.slide_by_rank(second, on="ts", every=10), ROWS_A_SECOND // 10),
+        Case(ps.landmark("10 seconds", on="ts"), None, ("k",), batch=MILLION // 5),
+    ]
+    if quick:
+        return kinds
+    return kinds
+
+
+def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
+    """Runs all cases.
+
+    Args:
+        spark: a session with two cores.
+        quick: fewer rows, and no sweeps.
+        say: where progress goes.
+    """
+    result: dict[str, Any] = {}
+    todo = cases(quick=quick)
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        say("warming up")
+        for number, case in enumerate(todo, start=1):
+            say(f"{number}/{len(todo)} {case.window}")
+            report = _measure(spark, Path(folder), case, say)
+            say(_line(report))
+            result.setdefault(case.kind, report)
+    return result
+
+
+def _measure(
+    spark: SparkSession, folder: Path, case: Case, say: Callable[[str], None]
+) -> dict[str, Any]:
+    data = folder / "data"
+    data.mkdir()
+    sizes = [case.batch // FILES_A_BATCH] * (FILES_A_BATCH * case.batches)
+    files = write(spark, data, DATA, sizes)
+    ours, theirs = Measured(), Measured()
+    # Alternating, so that a slow minute of the machine does not meet one engine only.
+    for number in range(2):
+        for name, into, make in (
+            ("penstock", ours, stateful.processor),
+            ("buffering", theirs, BufferedWindows),
+        ):
+            say(f"   run {number + 1}: {name}")
+            rows = source(spark, folder / "source", files, FILES_A_BATCH)
+            _run(rows, folder, case, into, make)
+    shutil.rmtree(data)
+    return _report(case, ours, theirs)
+
+
+def _run(
+    rows: DataFrame, folder: Path, case: Case, into: Measured, make: stateful.Processor
+) -> None:
+    def compare(batch: DataFrame, number: int) -> None:
+        hashed = F.bit_xor(F.xxhash64(*batch.columns))
+        answers = batch.agg(F.count(F.lit(1)), hashed).first()
+        assert answers is not None  # noqa: S101 - an aggregate has a row
+        into.answers[number] = answers[0], answers[1] or 0
+
+    timed = case.window.kind not in TUPLE_KINDS
+    rows = watermarked(rows, "ts", 0, None) if timed else rows
+    aggregates = {"n": ps.count(), "s": ps.sum("v"), "m": ps.max("v")}
+    query = Query(case.window, case.keys, aggregates, order=("ts",))
+    answers = stateful.windows(rows, query, "accounts", make)
+    writer = answers.writeStream.outputMode("append").foreachBatch(compare)
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    stream = writer.trigger(availableNow=True).start()
+    stream.awaitTermination()
+    batches = [p for p in stream.recentProgress if p["numInputRows"]]
+    for b in batches: print(b["durationMs"], b["numInputRows"])
+    into.times.append(
+        [b["durationMs"]["triggerExecution"] * 1000 / case.batch for b in batches[WARM_UP:]]
+    )
+    into.state = batches[-1]["stateOperators"][0]["memoryUsedBytes"]
+    shutil.rmtree(folder / "source")
+    shutil.rmtree(folder / "checkpoint")
+
+
+def _report(case: Case, ours: Measured, theirs: Measured) -> dict[str, Any]:
+    both = ours.answers.keys() | theirs.answers.keys()
+    same = [b for b in both if ours.answers.get(b) == theirs.answers.get(b)]
+    return {
+        "window": str(case.window),
+        "group_by": list(case.keys),
+        "overlap": case.overlap,
+        "penstock": round(MILLION / ours.per_row),
+        "buffering": round(MILLION / theirs.per_row),
+        "ratio": round(theirs.per_row / ours.per_row, 2),
+        "us_per_row": {"penstock": round(ours.per_row, 3), "buffering": round(theirs.per_row, 3)},
+        "a_a": {"penstock": round(ours.a_a, 2), "buffering": round(theirs.a_a, 2)},
+        "rows_per_batch": case.batch,
+        "batches_measured": case.batches - WARM_UP,
+        "results_compared": sum(ours.answers[b][0] for b in same),
+        "batches_different": len(both) - len(same),
+    }
+
+
+def _line(report: dict[str, Any]) -> str:
+    return str(report)
