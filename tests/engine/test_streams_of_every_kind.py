@@ -6,6 +6,7 @@ Spark's answers are compared batch by batch with an evaluator that keeps every r
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import penstock as ps
 from penstock.windows import WindowSpec, cumulative
 from penstock.windows.aggregates import AVG, COUNT_ALL, MAX, SUM
 from penstock.windows.kinds import SLIDE_BY_KINDS
+from penstock.windows.sessions import sessions_of
 from tests.engine.streams import SECOND, START, Files, instant, run_penstock
 from tests.processors.naive import Naive
 
@@ -258,8 +260,6 @@ def test_a_broken_promise_is_counted_and_the_row_is_late(spark, tmp_path):
 
 
 def test_sessions_equal_the_definition(spark, tmp_path):
-    from penstock.windows.sessions import sessions_of
-
     batches = bounded(random.Random(3))
     batches.append([_row(START + 100 * SECOND, "a", random.Random(1))])
     found, ran = run(spark, tmp_path, ps.session("1 s", on="ts"), batches, slack="5 s")
@@ -294,3 +294,46 @@ def test_windows_over_a_number_that_is_no_time(spark, tmp_path):
         if inside and start + 10 <= 26:
             want.append((start, start + 10, len(inside), sum(inside)))
     assert got == want
+
+
+def test_a_heartbeat_closes_windows_while_no_rows_come(spark, tmp_path):
+    files = Files(spark, tmp_path, SCHEMA)
+    now = int(time.time()) * SECOND
+    files.add([{"ts": now + i * 1000, "k": "a", "v": i, "kind": "row"} for i in range(10)])
+    stream = ps.stream(files.stream(), "ts", progress=ps.heartbeat("2 s"))
+    query = stream.window(ps.tumbling("1 s", on="ts")).by("k").agg(n=ps.count(), s=ps.sum("v"))
+    found: dict[int, list[tuple]] = {}
+
+    def keep(batch, number: int) -> None:
+        if rows := [tuple(row) for row in batch.collect()]:
+            found[number] = rows
+
+    started = query.start(
+        str(tmp_path / "checkpoint"),
+        foreach_batch=keep,
+        trigger={"processingTime": "200 milliseconds"},
+    )
+    deadline = time.monotonic() + 60
+    while not found and time.monotonic() < deadline:
+        started.wait(0.2)
+    started.stop()
+    results = [row for rows in found.values() for row in rows]
+    assert sum(row[3] for row in results) == 10
+    assert sum(row[4] for row in results) == 45
+
+
+@pytest.mark.parametrize("name", ["tuple", "slide by rank", "landmark"])
+def test_a_restart_goes_on_where_the_stream_stopped(spark, tmp_path, name):
+    """In two runs, the same as in one; a batch without data ends the first."""
+    spec, batches = KINDS[name], bounded(random.Random(name))
+    files, found = Files(spark, tmp_path, SCHEMA), dict[int, list[tuple]]()
+    for part in (batches[:2], batches[2:]):
+        for batch in part:
+            files.add(batch)
+        stream = ps.stream(files.stream(), "ts", slack="3 s")
+        asked = {"n": ps.count(), "s": ps.sum("v"), "m": ps.max("v"), "a": ps.avg("v")}
+        run_penstock(stream.window(spec).by("k").agg(**asked), tmp_path / "checkpoint", found)
+    untimed = name == "tuple"
+    halves = batches if untimed else [*batches[:2], [], *batches[2:]]
+    want, _ = expected(spec, halves, watermarks(halves, 3 * SECOND), "generous")
+    assert found == want

@@ -153,6 +153,14 @@ def test_the_whole_message():
             f"SELECT §window_start, count(*) FROM t {WINDOW}",
             "every result begins with window_start and window_end by itself; got 'window_start'",
         ),
+        (
+            "SELECT §count(*) AS wid FROM t [RANGE 9 rows SLIDE 3 rows WATTR row-num]",
+            "every result begins with wid by itself; got 'wid' too",
+        ),
+        (
+            "SELECT count(*) FROM t [RANGE 9 rows SLIDE 3 rows WATTR row-num] GROUP BY §wid",
+            "GROUP BY must not have 'wid': every result is by window",
+        ),
         (f"SELECT §a FROM t {WINDOW}", "SELECT needs an aggregate, such as count(*)"),
     ],
 )
