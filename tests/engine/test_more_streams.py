@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 import penstock as ps
 from penstock.engine import probe
 from penstock.engine.stream import Windowed, WindowQuery
-from penstock.windows import replay
+from penstock.windows import WindowSpec, replay
 from penstock.windows.aggregates import COUNT_ALL, MAX, SUM
 from penstock.windows.oracle import Aggregates, Result
 from tests.engine.answers import assert_same, shaped, table, theirs
@@ -73,6 +73,7 @@ def test_every_batch_equals_the_replay_and_so_do_the_accounts(
         if kind == "sliding"
         else stream.cumulative("14 s", every="2 s", origin="3 s")
     )
+    assert isinstance(windowed.spec, WindowSpec)
     expected = replay(batches, windowed.spec, ["k"], FOLDS, slack="2 seconds", late=late)
     found: dict = {}
     run = run_penstock(shaped(answers(windowed), monkeypatch, rungs), tmp_path / "c", found)

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import StructType
 
 import penstock as ps
 from penstock.engine.stateful import PAYLOAD
 from penstock.errors import SchemaError, SpecificationError, StreamFailed
-from penstock.network.query import LATE
-from penstock.windows import Fold, Kind, WindowSpec, evaluate, replay, wids_at, window_end
+from penstock.windows import Fold, evaluate, replay
 from penstock.windows.aggregates import COUNT_ALL
 from penstock.windows.oracle import account
-from penstock.windows.panes import pane_start
 from tests.engine.streams import SECOND, START, Files, instant, lost, run_penstock
-from tests.strategies import batches as some_batches
-from tests.strategies import specs, streams, time_specs
 
 Row = dict[str, Any]
 

@@ -12,6 +12,7 @@ from penstock.windows import (
     cumulative,
     landmark,
     rows,
+    session,
     slide_by_tuple,
     sliding,
     tumbling,
@@ -31,23 +32,18 @@ def refused(make) -> str:
 @pytest.mark.parametrize(
     "window",
     [
+        WINDOW,
+        tumbling("1 h", on="ts"),
+        cumulative("1 day", "1 h", on="ts"),
         landmark("1 h", on="ts"),
         rows(10, 5),
         slide_by_tuple("1 min", on="ts"),
         sliding(10, 5, on="ts", unit="value"),
+        session("1 min", on="ts"),
     ],
     ids=str,
 )
-def test_only_windows_over_time_with_an_end_are_taken(window):
-    message = refused(lambda: Query(window, (), {"n": ps.count()}))
-    assert message.startswith("window must be a sliding, tumbling or cumulative window over time")
-    assert str(window) in message
-
-
-@pytest.mark.parametrize(
-    "window", [WINDOW, tumbling("1 h", on="ts"), cumulative("1 day", "1 h", on="ts")], ids=str
-)
-def test_windows_over_time_are_taken(window):
+def test_windows_of_every_kind_are_taken(window):
     assert Query(window, (), {"n": ps.count()}).window == window
 
 

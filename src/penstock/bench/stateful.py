@@ -165,7 +165,8 @@ def _run(
     stream = writer.trigger(availableNow=True).start()
     stream.awaitTermination()
     batches = [p for p in stream.recentProgress if p["numInputRows"]]
-    for b in batches: print(b["durationMs"], b["numInputRows"])
+    for b in batches:
+        print(b["durationMs"], b["numInputRows"])
     into.times.append(
         [b["durationMs"]["triggerExecution"] * 1000 / case.batch for b in batches[WARM_UP:]]
     )

@@ -81,7 +81,7 @@ def _sketch(aggregate: Aggregate) -> Partial | None:
     return distinct() if aggregate.function == "approx_count_distinct" else None
 
 
-def _vector(function: str, of: DataType, ansi: bool) -> Partial | None:  # noqa: FBT001
+def _vector(function: str, of: DataType, ansi: bool) -> Partial | None:
     """By numpy, where it has the type."""
     if function == "count":
         return partials.CountValues()

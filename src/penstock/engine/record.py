@@ -16,7 +16,7 @@ _FOLDER, _FILE = "penstock", "evaluation.json"
 def recorded(checkpoint: str) -> Evaluation | None:
     """How the windows of this checkpoint are computed; None if it is new."""
     entry = _read(checkpoint)
-    return None if entry is None else Evaluation(tuple(entry["rungs"]), entry["reason"])
+    return None if entry is None else _evaluation(entry)
 
 
 def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluation:
@@ -34,6 +34,7 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
             "late": query.terms,
             "rungs": evaluation.rungs,
             "reason": evaluation.reason,
+            "way": evaluation.way,
         }
         Folder(checkpoint, _FOLDER).write(_FILE, json.dumps(content, indent=1).encode())
         return evaluation
@@ -43,12 +44,16 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
             f"{entry['query']} ({entry['late']}); give the new query a checkpoint of its own"
         )
         raise UsageError(message)
-    return Evaluation(tuple(entry["rungs"]), entry["reason"])
+    return _evaluation(entry)
 
 
 def forget(checkpoint: str) -> None:
     """Takes back what was remembered of a stream that could not start."""
     Folder(checkpoint, _FOLDER).remove(_FILE)
+
+
+def _evaluation(entry: dict[str, Any]) -> Evaluation:
+    return Evaluation(tuple(entry["rungs"]), entry["reason"], entry.get("way", ""))
 
 
 def _read(checkpoint: str) -> dict[str, Any] | None:

@@ -70,7 +70,9 @@ if TYPE_CHECKING:
 
 _PROGRESS = get_args(Progress)
 WATERMARK = "spark.watermarkDelayMs"
-BY_PROCESSOR = Evaluation((1,), "Spark has no operator for it, so a stateful processor keeps it")
+BY_PROCESSOR = Evaluation(
+    (), "Spark has no operator for it; it keeps partials in state", "processor"
+)
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,9 @@ class Stream:
             if every is not None or origin != 0:
                 rule = "must be part of the window that is given"
                 raise SpecificationError(complaint("every and origin", rule, (every, origin)))
+            if range.rattr != ROW_NUM and range.rattr.lower() != (self.event_time or "").lower():
+                rule = f"must be over the event time of the stream, {self.event_time}"
+                raise SpecificationError(complaint("window", rule, str(range)))
             return Windowed(self, range)
         slide = range if every is None else every
         on = self._time("window()")
@@ -181,7 +186,7 @@ class Windowed:
         check_keys(self.stream.rows, keys)
         return replace(self, keys=keys)
 
-    def agg(self, **aggregates: Aggregate) -> WindowQuery:
+    def agg(self, /, **aggregates: Aggregate) -> WindowQuery:
         """The answers of every window, as result column = aggregate."""
         stream = self.stream
         query = Query(self.spec, self.keys, aggregates, stream.late, stream.progress, stream.order)
@@ -324,7 +329,7 @@ class WindowQuery:
         if self._by_processor:
             return BY_PROCESSOR
         if self.query.window.kind is Kind.SESSION:
-            return Evaluation((), "Spark has an operator for session windows")
+            return Evaluation((), "it has an operator for sessions", "Spark")
         whole = [name for name, low in self._lowered.items() if low.merge is None]
         if whole:
             reason = f"{', '.join(whole)} cannot be merged from panes without rounding twice"

@@ -41,15 +41,22 @@ ASSUMED = Density(rows=10.0, panes=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A way to compute windows: the rungs of its ladder (none: direct), and why it was taken."""
+    """A way to compute windows: the rungs of its ladder (none: direct), and why it was taken.
+
+    Args:
+        rungs: of the ladder; none if there is no ladder.
+        reason: why.
+        way: its name, if it is another one than those above.
+    """
 
     rungs: tuple[int, ...]
     reason: str
+    way: str = ""
 
     @property
     def name(self) -> str:
         """The way in one word."""
-        return ("direct", "panes", "ladder")[min(len(self.rungs), 2)]
+        return self.way or ("direct", "panes", "ladder")[min(len(self.rungs), 2)]
 
 
 def choose(spec: WindowSpec, density: Density | None = None) -> Evaluation:
