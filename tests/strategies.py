@@ -60,6 +60,10 @@ _SPECS: dict[Kind, st.SearchStrategy[WindowSpec]] = {
 }
 
 
+KINDS = tuple(_SPECS)
+"""Every kind of the paper, and cumulative windows; sessions have no window-ids."""
+
+
 def specs(*kinds: Kind) -> st.SearchStrategy[WindowSpec]:
     """Specifications of the kinds given, or of every kind."""
     return st.one_of(*(_SPECS[kind] for kind in kinds or _SPECS))

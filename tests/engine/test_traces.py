@@ -6,6 +6,7 @@ are those of the trace in order.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_answers_equal_those_of_the_sorted_trace(spark, tmp_path, flights, kind,
     assert times != sorted(times), "the trace must be out of order"
     cuts = [len(flights) * i // 4 for i in range(5)]
     files = Files(spark, tmp_path, SCHEMA)
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in pairwise(cuts):
         batch = flights[begin:end]
         if way == "punctuation":
             # Whoever wrote the trace knows what is still to come.

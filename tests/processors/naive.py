@@ -90,8 +90,8 @@ class Naive:
                 start, end = window_bounds(w, spec)
                 inside = [row for at, row in mine if (start is None or start <= at) and at < end]
                 name = (w, part) if spec.pattr else w
-                for group in fold_groups(inside, self.keys, self.aggs):
-                    found.append({**label(name, spec), **group})
+                groups = fold_groups(inside, self.keys, self.aggs)
+                found += [{**label(name, spec), **group} for group in groups]
             if bound is not None:
                 self.done[part] = max(done, last_closed(bound, spec))
         if over is not None:

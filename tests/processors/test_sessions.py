@@ -27,6 +27,7 @@ from penstock.processors.partials import (
     Spread,
     SumOfFloats,
     SumOfWhole,
+    Values,
 )
 from penstock.processors.rows import FOREVER, NEVER
 from penstock.processors.session import Layout, Session
@@ -36,7 +37,7 @@ from penstock.windows.aggregates import AVG, COUNT, COUNT_ALL, MAX, MIN, SUM
 from penstock.windows.kinds import SLIDE_BY_KINDS, TUPLE_KINDS
 from penstock.windows.spread import STDDEV_POP, STDDEV_SAMP, VAR_POP, VAR_SAMP
 from tests.processors.naive import Naive
-from tests.strategies import specs
+from tests.strategies import KINDS, specs
 
 LONGEST = Fold("longest", int, lambda n, s: max(n, len(s or "")), max, lambda n: n)
 EXACT = Fold("distinct", set, lambda s, x: s | ({x} - {None}), lambda a, b: a | b, len)
@@ -161,7 +162,7 @@ def _arrival(row: dict[str, Any]) -> list[tuple[bool, Any]]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.SESSION])
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12)
 @given(data=st.data())
 def test_every_kind_and_aggregate(kind: Kind, order: str, way: str, data: st.DataObject) -> None:
@@ -224,8 +225,6 @@ def test_a_quantile_is_one_of_few_values(values: list[float], share: float) -> N
     """So few values a sketch keeps as they are."""
     partial = quantile(share)
     half = len(values) // 2
-    from penstock.processors.partials import Values
-
     def state(some: list[float]) -> Any:
         return partial.fold(Values(np.array(some)), np.zeros(len(some), np.int64), 1)
 
