@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.bench.buffering import BufferedWindows
-from penstock.processors.partials import CountRows, Extreme, SumOfWhole, Values
+from penstock.processors.partials import CountRows, Extreme, Partial, SumOfWhole, Values
 from penstock.processors.rows import FOREVER, Rows, Step
 from penstock.windows import Kind, WindowSpec
 from penstock.windows.aggregates import COUNT_ALL, MAX, MIN, SUM
@@ -21,7 +21,7 @@ AGGS = {
     "lo": (MIN, "value"),
     "hi": (MAX, "value"),
 }
-PARTIALS = [CountRows(), SumOfWhole(), Extreme(np.fmin), Extreme(np.maximum)]
+PARTIALS: list[Partial] = [CountRows(), SumOfWhole(), Extreme(np.fmin), Extreme(np.maximum)]
 KEYS = ["a", "b", None]
 BUFFERED = set(Kind) - {Kind.CUMULATIVE, Kind.SESSION}
 
@@ -69,10 +69,11 @@ def test_buffered_windows_equal_the_naive_evaluator(spec, batches, late, grouped
     windows = BufferedWindows(spec, PARTIALS, late)
     naive = Naive(spec, ["key"] if grouped else [], AGGS, late)
     parts = 3 if spec.pattr else 1
-    over, number = -40, 0
+    over: int | None = -40
+    number = 0
     lost = partial = outside = 0
     for batch, moved in [*batches, ([], None)]:
-        over = None if moved is None else max(over, moved)
+        over = None if moved is None or over is None else max(over, moved)
         rows = _rows(batch, spec, number, grouped)
         number += len(batch)
         step = windows.advance(rows, np.full(parts, FOREVER if over is None else over))

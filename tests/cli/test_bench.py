@@ -1,4 +1,4 @@
-"""The table of `penstock bench windows`; the measurements have tests of their own."""
+"""The tables of `penstock bench`; the measurements have tests of their own."""
 
 import io
 import json
@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner
 
-from penstock.bench import windows
+from penstock.bench import stateful, windows
 from penstock.cli import bench
 from penstock.cli.main import app
 from penstock.cli.session import Local
@@ -31,9 +32,31 @@ RESULT: dict[str, Any] = {
 }
 
 
-def lines(result: dict[str, Any]) -> list[list[str]]:
-    console = Console(file=io.StringIO(), width=120, record=True)
-    console.print(bench.table(result))
+def report(window: str, ratio: float, overlap: int | None, **more: Any) -> dict[str, Any]:
+    return {
+        "penstock": 300_000,
+        "buffering": round(300_000 / ratio),
+        "ratio": ratio,
+        "window": window,
+        "group_by": ["k"],
+        "overlap": overlap,
+        "results_compared": 40,
+        "batches_different": 0,
+        **more,
+    }
+
+
+STATEFUL: dict[str, Any] = {
+    "tuple": report("RANGE 40 rows", 6, 40, by_overlap=[report("RANGE 4000 rows", 8, 4000)]),
+    "slide by tuple": report("RANGE 1 s", 2, 1000),
+    "landmark": report("LANDMARK", 3, None),
+    "wanted": {"tuple": {"ratio": 5, "penstock": 250_000}, "slide by tuple": {"ratio": 3}},
+}
+
+
+def lines(shown: Table) -> list[list[str]]:
+    console = Console(file=io.StringIO(), width=150, record=True)
+    console.print(shown)
     text = console.export_text()
     return [
         [cell.strip() for cell in row.split("│")[1:-1]] for row in text.splitlines() if "│" in row
@@ -41,7 +64,7 @@ def lines(result: dict[str, Any]) -> list[list[str]]:
 
 
 def test_every_wanted_value_has_a_row_with_a_tick_or_a_cross():
-    assert lines(RESULT) == [
+    assert lines(bench.table(RESULT)) == [
         ["dense", "1", "1.01 x", "≥ 0.95 x", "✓"],
         ["dense", "6", "2.50 x", "≥ 2.00 x", "✓"],
         ["dense", "60", "7.90 x", "≥ 8.00 x", "✗"],
@@ -55,34 +78,55 @@ def test_every_wanted_value_has_a_row_with_a_tick_or_a_cross():
     ]
 
 
+def test_every_stateful_window_has_a_row_and_a_mark_where_something_is_wanted():
+    assert lines(bench.stateful_table(STATEFUL)) == [
+        ["RANGE 40 rows", "k", "40", "300,000", "50,000", "6.00 x", "≥ 5 x, ≥ 250,000", "✓"],
+        ["RANGE 4000 rows", "k", "4,000", "300,000", "37,500", "8.00 x", "", ""],
+        ["RANGE 1 s", "k", "1,000", "300,000", "150,000", "2.00 x", "≥ 3 x", "✗"],
+        ["LANDMARK", "k", "", "300,000", "100,000", "3.00 x", "", ""],
+    ]
+
+
 @pytest.fixture
 def measured(monkeypatch) -> dict[str, Any]:
-    """The result that the measurements will give, without any Spark."""
-    result = deepcopy(RESULT)
+    """The results that the measurements will give, without any Spark."""
+    results = {"windows": deepcopy(RESULT), "stateful": deepcopy(STATEFUL)}
 
     @contextmanager
     def no_spark(*_, **__):
         yield Local(None, Path())  # type: ignore[arg-type]
 
-    def run(_, *, quick, say):
-        say(f"quick: {quick}")
-        return result
+    def gives(name: str):
+        def run(_, *, quick, say):
+            say(f"quick: {quick}")
+            return results[name]
+
+        return run
 
     monkeypatch.setattr(bench, "check_java", lambda: None)
     monkeypatch.setattr(bench, "local_spark", no_spark)
-    monkeypatch.setattr(windows, "run", run)
-    return result
+    monkeypatch.setattr(windows, "run", gives("windows"))
+    monkeypatch.setattr(stateful, "run", gives("stateful"))
+    return results
 
 
-def test_json_is_all_there_is_on_stdout_and_progress_is_on_stderr(measured):
-    result = CliRunner().invoke(app, ["bench", "windows", "--json", "--quick"])
+@pytest.mark.parametrize("name", ["windows", "stateful"])
+def test_json_is_all_there_is_on_stdout_and_progress_is_on_stderr(measured, name):
+    result = CliRunner().invoke(app, ["bench", name, "--json", "--quick"])
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == measured
+    assert json.loads(result.stdout) == measured[name]
     assert result.stderr == "starting Spark\nquick: True\n"
 
 
 def test_answers_that_differ_are_a_failure(measured):
-    measured["cases"][0]["different"] = 3
+    measured["windows"]["cases"][0]["different"] = 3
     result = CliRunner().invoke(app, ["bench", "windows"])
     assert result.exit_code == 1
     assert "3 of 40 differ" in result.stdout
+
+
+def test_batches_that_differ_are_a_failure(measured):
+    measured["stateful"]["tuple"]["by_overlap"][0]["batches_different"] = 3
+    result = CliRunner().invoke(app, ["bench", "stateful"])
+    assert result.exit_code == 1
+    assert "3 batches differ" in " ".join(result.stdout.split())

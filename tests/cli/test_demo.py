@@ -19,7 +19,7 @@ from penstock.cli.demo.view import View, frame, plain
 
 START = 1_700_000_000 * SECOND
 PACKETS = Packets(START, per_batch=1_000)
-NONE_LOST = {"no_time": 0, "in_no_window": 0, "late_lost": 0, "late_partial": 0}
+NONE_LOST = {"no_time": 0, "in_no_window": 0, "late_lost": 0, "late_partial": 0, "broken": 0}
 
 
 class TestPackets:

@@ -225,6 +225,7 @@ def test_a_quantile_is_one_of_few_values(values: list[float], share: float) -> N
     """So few values a sketch keeps as they are."""
     partial = quantile(share)
     half = len(values) // 2
+
     def state(some: list[float]) -> Any:
         return partial.fold(Values(np.array(some)), np.zeros(len(some), np.int64), 1)
 

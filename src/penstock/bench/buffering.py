@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from penstock.processors.partials import Array, CountRows, Indices, Partial, SumOfWhole, Values
+from penstock.processors.partials import (
+    Array,
+    CountRows,
+    Extreme,
+    Indices,
+    Partial,
+    SumOfWhole,
+    Values,
+)
 from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, learnt
 from penstock.windows import Late, WindowSpec
 from penstock.windows.kinds import SLIDE_BY_KINDS, TUPLE_KINDS
@@ -45,25 +53,23 @@ class Buffer:
 
     def take(self, which: Array | slice) -> Buffer:
         """Some of the rows."""
-        arrays = (self.part, self.group, self.at, self.ends)
-        return Buffer(*(a[which] for a in arrays), [v[which] for v in self.values])
+        part, group, at, ends = (a[which] for a in (self.part, self.group, self.at, self.ends))
+        return Buffer(part, group, at, ends, [v[which] for v in self.values])
 
     def add(self, other: Buffer) -> Buffer:
-        """These rows and others."""
-        if not len(self):
-            return other._sorted()
-        pairs = zip(self._columns(), other._columns(), strict=True)
-        part, group, at, ends, *values = [np.concatenate(pair) for pair in pairs]
-        return Buffer(part, group, at, ends, values)._sorted()
-
-    def _columns(self) -> list[Array]:
-        return [self.part, self.group, self.at, self.ends, *self.values]
-
-    def _sorted(self) -> Buffer:
-        step = np.diff(self.part)
-        if ((step > 0) | ((step == 0) & (np.diff(self.at) >= 0))).all():
-            return self
-        return self.take(np.lexsort((self.at, self.part)))  # stable
+        """These rows and others, in order."""
+        both = (self, other) if len(self) else (other,)
+        rows = Buffer(
+            np.concatenate([b.part for b in both]),
+            np.concatenate([b.group for b in both]),
+            np.concatenate([b.at for b in both]),
+            np.concatenate([b.ends for b in both]),
+            [np.concatenate(v) for v in zip(*(b.values for b in both), strict=True)],
+        )
+        step = np.diff(rows.part)
+        if ((step > 0) | ((step == 0) & (np.diff(rows.at) >= 0))).all():
+            return rows
+        return rows.take(np.lexsort((rows.at, rows.part)))  # stable
 
 
 @dataclass(slots=True)
@@ -135,7 +141,7 @@ class BufferedWindows:
         due = np.where(over == FOREVER, FOREVER, (over - self.spec.origin) // self._step - 1)
         buffer = self.buffer
         bounds = np.searchsorted(buffer.part, np.arange(len(over) + 1))
-        found = []
+        found: list[list[Array]] = []
         for part in np.flatnonzero(np.diff(bounds)).tolist():
             mine = buffer.take(slice(bounds[part], bounds[part + 1]))
             windows = self._windows(mine, int(self.done[part]), int(due[part]))
@@ -219,7 +225,10 @@ class BufferedWindows:
 
 
 def _ufunc(partial: Partial) -> np.ufunc:
-    return np.add if isinstance(partial, SumOfWhole) else partial.pick
+    if isinstance(partial, SumOfWhole):
+        return np.add
+    assert isinstance(partial, Extreme)  # noqa: S101 - nothing else is measured
+    return partial.pick
 
 
 def _nothing(pick: np.ufunc) -> int:

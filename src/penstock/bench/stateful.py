@@ -10,10 +10,10 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -33,10 +33,12 @@ MILLION = 1_000_000
 WARM_UP = 2
 """Batches of each run that are not measured; windows are full after them."""
 FILES_A_BATCH = 4
-WANTED: dict[str, Any] = {
-    "tuple": {"ratio": 5, "rows_per_second": 250_000},
+WANTED: dict[str, dict[str, int]] = {
+    "tuple": {"ratio": 5, "penstock": 250_000},
     "slide by tuple": {"ratio": 3},
 }
+
+Sweep = Literal["by_overlap", "by_range", "grouped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Case:
         window: of a stateful kind.
         overlap: in how many windows a row is; None if there is no end to them.
         keys: GROUP BY.
+        sweep: in which series it is; None for the case that its kind is known by.
         batch: rows in a batch.
         batches: how many, those of the warm-up included.
     """
@@ -54,6 +57,7 @@ class Case:
     window: WindowSpec
     overlap: int | None
     keys: tuple[str, ...] = ()
+    sweep: Sweep | None = None
     batch: int = MILLION
     batches: int = WARM_UP + 3
 
@@ -70,12 +74,10 @@ class Measured:
     Args:
         times: microseconds per row of each measured batch, for each of the two runs.
         answers: of each batch, the number of results and a hash over them.
-        state: bytes of state at the end.
     """
 
     times: list[list[float]] = field(default_factory=list)
     answers: dict[int, tuple[int, int]] = field(default_factory=dict)
-    state: int = 0
 
     @property
     def per_row(self) -> float:
@@ -89,20 +91,30 @@ class Measured:
         return first / second
 
 
-def cases(*, quick: bool) -> list[Case]:
-    """The kinds, each with its first case as the one that it is known by, and the sweeps."""
-    second = f"{MILLION} microseconds"
-    kinds = [
+def cases(*, quick: bool) -> Iterator[Case]:
+    """The case that each kind is known by, and then the sweeps, unless it has to be quick."""
+    second, often = f"{ROWS_A_SECOND} milliseconds", 10
+    kinds = (
         Case(ps.rows(40, 1), 40),
-        Case(ps.rows(40, 1, by=["k"]), 40, ("k",)),
+        Case(ps.rows(40, 1, by=["k"]), 40),
         Case(ps.slide_by_tuple(second, on="ts"), ROWS_A_SECOND),
-        Case(ps.slide_by_rows(second, on="ts", every=10), ROWS_A_SECOND // 10),
-        Case(ps.slide_by_rank(second, on="ts", every=10), ROWS_A_SECOND // 10),
+        Case(ps.slide_by_rows(second, on="ts", every=often), ROWS_A_SECOND // often),
+        Case(ps.slide_by_rank(second, on="ts", every=often), ROWS_A_SECOND // often),
+        # The twin keeps every row that ever came: it gets fewer.
         Case(ps.landmark("10 seconds", on="ts"), None, ("k",), batch=MILLION // 5),
-    ]
+    )
     if quick:
-        return kinds
-    return kinds
+        yield from (replace(case, batch=MILLION // 10, batches=WARM_UP + 1) for case in kinds)
+        return
+    yield from kinds
+    for slide in (1000, 100, 10, 1):  # as in Fig. 8
+        yield Case(ps.rows(4000, slide), 4000 // slide, sweep="by_overlap")
+    for range_ in (4, 40, 400):
+        yield Case(ps.rows(range_, 1), range_, sweep="by_range")
+    yield Case(ps.rows(4000, 100), 40, ("k",), sweep="grouped")
+    for rows in (100, 1_000, 10_000):  # a row comes every millisecond
+        window = ps.slide_by_tuple(f"{rows} milliseconds", on="ts")
+        yield Case(window, rows, sweep="by_overlap")
 
 
 def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
@@ -114,20 +126,33 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         say: where progress goes.
     """
     result: dict[str, Any] = {}
-    todo = cases(quick=quick)
+    todo = list(cases(quick=quick))
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         say("warming up")
+        warm = replace(todo[0], batch=MILLION // 10, batches=WARM_UP + 4)
+        measure(spark, Path(folder), warm, lambda _: None)
         for number, case in enumerate(todo, start=1):
-            say(f"{number}/{len(todo)} {case.window}")
-            report = _measure(spark, Path(folder), case, say)
+            say(f"{number}/{len(todo)} {case.kind}: {case.window}")
+            report = measure(spark, Path(folder), case, say)
             say(_line(report))
-            result.setdefault(case.kind, report)
-    return result
+            if case.sweep is None:
+                result[case.kind] = report
+            else:
+                result[case.kind].setdefault(case.sweep, []).append(report)
+    return {**result, "wanted": WANTED}
 
 
-def _measure(
+def measure(
     spark: SparkSession, folder: Path, case: Case, say: Callable[[str], None]
 ) -> dict[str, Any]:
+    """Runs one case.
+
+    Args:
+        spark: a session.
+        folder: for files and checkpoints, which are removed again.
+        case: which one.
+        say: where progress goes.
+    """
     data = folder / "data"
     data.mkdir()
     sizes = [case.batch // FILES_A_BATCH] * (FILES_A_BATCH * case.batches)
@@ -165,34 +190,37 @@ def _run(
     stream = writer.trigger(availableNow=True).start()
     stream.awaitTermination()
     batches = [p for p in stream.recentProgress if p["numInputRows"]]
-    for b in batches:
-        print(b["durationMs"], b["numInputRows"])
     into.times.append(
         [b["durationMs"]["triggerExecution"] * 1000 / case.batch for b in batches[WARM_UP:]]
     )
-    into.state = batches[-1]["stateOperators"][0]["memoryUsedBytes"]
     shutil.rmtree(folder / "source")
     shutil.rmtree(folder / "checkpoint")
 
 
 def _report(case: Case, ours: Measured, theirs: Measured) -> dict[str, Any]:
-    both = ours.answers.keys() | theirs.answers.keys()
-    same = [b for b in both if ours.answers.get(b) == theirs.answers.get(b)]
+    batches = ours.answers.keys() | theirs.answers.keys()
+    same = [b for b in batches if ours.answers.get(b) == theirs.answers.get(b)]
     return {
-        "window": str(case.window),
-        "group_by": list(case.keys),
-        "overlap": case.overlap,
         "penstock": round(MILLION / ours.per_row),
         "buffering": round(MILLION / theirs.per_row),
         "ratio": round(theirs.per_row / ours.per_row, 2),
+        "window": str(case.window),
+        "group_by": list(case.keys),
+        "overlap": case.overlap,
         "us_per_row": {"penstock": round(ours.per_row, 3), "buffering": round(theirs.per_row, 3)},
         "a_a": {"penstock": round(ours.a_a, 2), "buffering": round(theirs.a_a, 2)},
         "rows_per_batch": case.batch,
-        "batches_measured": case.batches - WARM_UP,
+        "batches_measured": 2 * (case.batches - WARM_UP),
         "results_compared": sum(ours.answers[b][0] for b in same),
-        "batches_different": len(both) - len(same),
+        "batches_different": len(batches) - len(same),
     }
 
 
 def _line(report: dict[str, Any]) -> str:
-    return str(report)
+    a_a = report["a_a"]
+    return (
+        f"   penstock {report['penstock']:,} rows/s (A/A {a_a['penstock']}), "
+        f"buffering {report['buffering']:,} (A/A {a_a['buffering']}): {report['ratio']} times; "
+        f"{report['results_compared']:,} results compared, "
+        f"{report['batches_different']} batches differ"
+    )

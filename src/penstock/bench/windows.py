@@ -88,19 +88,21 @@ class Measured:
 
 def cases(*, quick: bool) -> Iterator[Case]:
     """All cases; quick ones have fewer rows, and leave out what takes minutes."""
-    large, small = (6, MILLION) if not quick else (4, MILLION // 2)
-    dense, sparse = (small,) * (large * 4), (small,) * (large * 2)
-    yield Case("dense", DENSE, 1, dense, 4, len(dense), 4)
-    yield Case("dense", DENSE, 6, dense, 4, len(dense), 4)
-    yield Case("dense", DENSE, 60, dense, 4, 10 if not quick else 4, 2)
+    # Large batches, so that what a batch costs by itself does not hide what a row costs.
+    size, per_batch = (MILLION, 12) if not quick else (MILLION // 2, 4)
+    dense, sparse = (size,) * (per_batch * 4), (size,) * (16 if not quick else 8)
+    yield Case("dense", DENSE, 1, dense, per_batch, len(dense), per_batch)
+    yield Case("dense", DENSE, 6, dense, per_batch, len(dense), per_batch)
+    yield Case("dense", DENSE, 60, dense, per_batch, 12 if not quick else 4, 4 if not quick else 2)
     if not quick:
         # Spark's side folds each row 600 times: it gets the filler and the small files only.
-        few = (20_000,) * 3 + (MILLION,) * 20
-        yield Case("dense", DENSE, 600, few, 4, 4, 1, filler=600)
-        yield Case("dense", DENSE, DAY, (MILLION,) * 24, 4, 0, 0, filler=DAY)
-    yield Case("sparse", SPARSE, 1, sparse, 2, len(sparse), 2)
-    yield Case("sparse", SPARSE, 6, sparse, 2, len(sparse), 2)
-    yield Case("sparse", SPARSE, 60, sparse, 2, 8 if not quick else 4, 2)
+        few = (20_000,) * 3 + (MILLION,) * 45
+        yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600)
+        yield Case("dense", DENSE, DAY, dense, per_batch, 0, 0, filler=DAY)
+    batch = 4 if not quick else 2
+    yield Case("sparse", SPARSE, 1, sparse, batch, len(sparse), batch)
+    yield Case("sparse", SPARSE, 6, sparse, batch, len(sparse), batch)
+    yield Case("sparse", SPARSE, 60, sparse, batch, 8 if not quick else 4, batch)
 
 
 def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
@@ -244,6 +246,7 @@ def _side(measured: Measured) -> dict[str, object]:
     return {
         "us_per_row": round(measured.per_row, 3),
         "rows": measured.rows,
+        "rows_per_batch": measured.rows // max(1, len(measured.times[0])),
         "a_a": round(measured.a_a, 2),
         "state_rows_per_key": round(measured.state, 1),
     }

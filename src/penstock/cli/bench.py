@@ -1,15 +1,16 @@
-"""`penstock bench windows`: the measurements, and whether they are what is wanted."""
+"""`penstock bench`: the measurements, and whether they are what is wanted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
 from penstock.cli.java import check_java
@@ -17,30 +18,44 @@ from penstock.cli.session import BENCH, local_spark
 
 app = typer.Typer(no_args_is_help=True, help="Measure on this machine.")
 
-EXAMPLE = "Example: penstock bench windows --quick --json"
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows, no large overlaps.")]
 
 
-@app.command("windows", epilog=EXAMPLE)
-def windows(
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows, no large overlaps.")] = False,
-    verbose: Verbose = False,
-) -> None:
+@app.command("windows", epilog="Example: penstock bench windows --quick --json")
+def windows(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
     """Compare the speed of windows with Spark's own window(), on two cores."""
+    result = _measured(windows_bench.run, quick=quick, verbose=verbose)
+    _show(result, table(result), as_json=as_json, failed=different(result) > 0)
+
+
+@app.command("stateful", epilog="Example: penstock bench stateful --quick --json")
+def stateful(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Compare windows that Spark has no operator for with evaluating each extent anew."""
+    result = _measured(stateful_bench.run, quick=quick, verbose=verbose)
+    apart = any(report["batches_different"] for _, report in _reports(result))
+    _show(result, stateful_table(result), as_json=as_json, failed=apart)
+
+
+def _measured(
+    run: Callable[..., dict[str, object]], *, quick: bool, verbose: bool
+) -> dict[str, Any]:
     with one_line_errors(verbose=verbose):
         check_java()
         progress = Console(stderr=True, highlight=False)
         progress.print("starting Spark")
         with local_spark(BENCH, verbose=verbose) as local:
-            result = windows_bench.run(
+            return run(
                 local.spark, quick=quick, say=lambda text: progress.print(text, markup=False)
             )
+
+
+def _show(result: dict[str, Any], shown: Table, *, as_json: bool, failed: bool) -> None:
     if as_json:
         print(json.dumps(result, indent=2))
     else:
-        Console().print(table(result))
-    if different(result):
+        Console().print(shown)
+    if failed:
         raise typer.Exit(FAILED)
 
 
@@ -65,6 +80,48 @@ def table(result: dict[str, Any]) -> Table:
     )
     shown.caption_justify = "left"
     return shown
+
+
+def stateful_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.stateful.run` returns it.
+    """
+    shown = Table(title="Stateful windows: penstock and buffering", title_justify="left")
+    shown.add_column("window")
+    shown.add_column("group by")
+    for name in ("overlap", "penstock, rows/s", "buffering, rows/s", "ratio", "wanted"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for wanted, report in _reports(result):
+        good = [report[name] >= least for name, least in wanted.items()]
+        mark = "" if not good else "[green]✓[/]" if all(good) else "[red]✗[/]"
+        shown.add_row(
+            report["window"],
+            ", ".join(report["group_by"]),
+            "" if report["overlap"] is None else f"{report['overlap']:,}",
+            f"{report['penstock']:,}",
+            f"{report['buffering']:,}",
+            _times(report["ratio"]),
+            ", ".join(f"≥ {least:,}{' x' * (name == 'ratio')}" for name, least in wanted.items()),
+            mark,
+        )
+    compared = sum(report["results_compared"] for _, report in _reports(result))
+    apart = sum(report["batches_different"] for _, report in _reports(result))
+    shown.caption = f"{compared:,} results compared; {apart} batches differ."
+    shown.caption_justify = "left"
+    return shown
+
+
+def _reports(result: dict[str, Any]) -> Iterator[tuple[dict[str, int], dict[str, Any]]]:
+    """What is wanted of each case, and what was measured."""
+    for kind, report in result.items():
+        if kind == "wanted":
+            continue
+        yield result["wanted"].get(kind, {}), report
+        for sweep in ("by_overlap", "by_range", "grouped"):
+            yield from (({}, case) for case in report.get(sweep, ()))
 
 
 def different(result: dict[str, Any]) -> int:

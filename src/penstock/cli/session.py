@@ -63,6 +63,10 @@ DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1")
 BENCH = Size(share=0.6, most=12, cores=2)
 
 
+_SHORT = 56
+"""Characters in the name of a folder that leave room for a socket in it, on every system."""
+
+
 @dataclass(frozen=True, slots=True)
 class Local:
     """A running session.
@@ -189,8 +193,9 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
-        # Over TCP every call of Python waits 40 ms for an acknowledgement that is put off.
-        "spark.python.unix.domain.socket.enabled": "true",
+        # Over TCP every call of Python waits 40 ms for an acknowledgement that is put off. The
+        # name of a socket in the file system must be short.
+        "spark.python.unix.domain.socket.enabled": str(len(str(scratch)) <= _SHORT).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.local.dir": str(scratch / "local"),

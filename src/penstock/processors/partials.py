@@ -264,12 +264,12 @@ class Folded:
         return states if self.dumps is None else map(self.loads, states)
 
 
-def take(states: Sequence[State], places: Indices) -> list[State]:
+def take(states: Sequence[State], places: Indices | slice) -> list[State]:
     """The states in these places, of every aggregate.
 
     Args:
         states: one of each aggregate.
-        places: indices.
+        places: indices; for a slice, nothing is copied.
     """
     return [tuple(array[places] for array in state) for state in states]
 
@@ -303,7 +303,7 @@ def merge_spans(
         low: where each span begins.
         high: where it ends; after `low`.
     """
-    at, left = low.copy(), high - low
+    left, at = high - low, low.copy()
     merged: list[State] | None = None
     begun = np.zeros(len(low), bool)
     pieces, size = list(states), 1
@@ -311,7 +311,7 @@ def merge_spans(
     while size <= longest:
         here = np.flatnonzero(left & size)
         if here.size:
-            some = take(pieces, at[here])
+            some = take(pieces, _compact(at[here]))
             if merged is None:
                 merged = [tuple(np.empty(len(low), a.dtype) for a in state) for state in some]
             _put(partials, merged, begun, here, some)
@@ -332,18 +332,23 @@ def _put(
     here: Indices,
     some: list[State],
 ) -> None:
+    """Merges some states into those that have begun, and begins the others with them."""
     more = begun[here]
-    if more.any():
-        again = here[more]
-        pieces = take(some, np.flatnonzero(more))
-        for place, state in enumerate(_merge_all(partials, take(merged, again), pieces)):
-            for array, new in zip(merged[place], state, strict=True):
-                array[again] = new
-    fresh = here[~more]
-    for state, new_state in zip(merged, take(some, np.flatnonzero(~more)), strict=True):
-        for array, new in zip(state, new_state, strict=True):
-            array[fresh] = new
+    for which in (more, ~more):
+        if not which.any():
+            continue
+        to, new = _compact(here[which]), take(some, _compact(np.flatnonzero(which)))
+        if which is more:
+            new = _merge_all(partials, take(merged, to), new)
+        for state, new_state in zip(merged, new, strict=True):
+            for array, values in zip(state, new_state, strict=True):
+                array[to] = values
     begun[here] = True
+
+
+def _compact(places: Indices) -> Indices | slice:
+    """The same places as a slice, if they follow each other."""
+    return slice(places[0], places[-1] + 1) if (np.diff(places) == 1).all() else places
 
 
 def _merge_all(

@@ -56,8 +56,11 @@ class Table:
         group = np.concatenate([self.group, other.group])
         place = np.concatenate([self.place, other.place])
         states = concatenate(self.states, other.states)
-        order = np.lexsort((place, group))  # stable
-        return Table(group[order], place[order], take(states, order)).compact(partials)
+        both = Table(group, place, states)
+        step = np.diff(group)
+        if not ((step > 0) | ((step == 0) & (np.diff(place) >= 0))).all():
+            both = both.keep(np.lexsort((place, group)))  # stable
+        return both.compact(partials)
 
     def compact(self, partials: Sequence[Partial]) -> Table:
         """The same in fewer rows: those of one place, which are next to each other, are merged."""

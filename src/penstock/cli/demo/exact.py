@@ -130,6 +130,7 @@ def _accounts(rows: DataFrame) -> dict[str, int]:
     found = rows.agg(
         counted(F.col("ts").isNull()).alias("no_time"),
         F.lit(0).alias("in_no_window"),
+        F.lit(0).alias("broken"),
         counted(last <= late).alias("late_lost"),
         counted((first <= late) & (last > late)).alias("late_partial"),
     ).first()

@@ -30,6 +30,7 @@ _WORDS = {
     "late_partial": "partly too late",
     "no_time": "without a time",
     "in_no_window": "in no window",
+    "broken": "against a promise",
 }
 
 
