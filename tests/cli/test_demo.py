@@ -130,7 +130,7 @@ def test_the_demo_runs_ends_and_is_exact(tmp_path):
     names = ["rows in", "windows", "window", "computed", "late", "accounts"]
     *before, exact = result.stdout.splitlines()
     assert [line[:10].strip() for line in before[-len(names) :]] == names
-    accounts = r"accounts  late_lost \d+, late_partial \d+, no_time \d+, in_no_window 0"
+    accounts = r"accounts  late_lost \d+, late_partial \d+, no_time \d+, in_no_window 0, broken 0"
     assert re.fullmatch(accounts, before[-1])
     assert re.fullmatch(
         r"exact: [1-9][\d,]* windows compared with the same rows computed as a batch: identical",

@@ -22,6 +22,7 @@ import penstock as ps
 from penstock.bench.buffering import BufferedWindows
 from penstock.bench.data import Shape, source, write
 from penstock.engine import stateful
+from penstock.engine.layout import Processor, processor
 from penstock.engine.progress import watermarked
 from penstock.network.query import Query
 from penstock.windows import WindowSpec
@@ -161,7 +162,7 @@ def measure(
     # Alternating, so that a slow minute of the machine does not meet one engine only.
     for number in range(2):
         for name, into, make in (
-            ("penstock", ours, stateful.processor),
+            ("penstock", ours, processor),
             ("buffering", theirs, BufferedWindows),
         ):
             say(f"   run {number + 1}: {name}")
@@ -171,9 +172,7 @@ def measure(
     return _report(case, ours, theirs)
 
 
-def _run(
-    rows: DataFrame, folder: Path, case: Case, into: Measured, make: stateful.Processor
-) -> None:
+def _run(rows: DataFrame, folder: Path, case: Case, into: Measured, make: Processor) -> None:
     def compare(batch: DataFrame, number: int) -> None:
         hashed = F.bit_xor(F.xxhash64(*batch.columns))
         answers = batch.agg(F.count(F.lit(1)), hashed).first()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.failures import Verbose, one_line_errors
-from penstock.engine.stateful import needs_processor
+from penstock.engine.layout import needs_processor
 from penstock.engine.stream import BY_PROCESSOR
 from penstock.errors import SpecificationError, UsageError, complaint
 from penstock.network.aggregates import count

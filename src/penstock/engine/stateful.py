@@ -12,71 +12,37 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupStateTimeout
-from pyspark.sql.types import StructType
 
 from penstock.engine import columns
-from penstock.engine.aggregates import (
-    arrow_of,
-    collated,
-    in_arrow,
-    partial_of,
-    result_type,
-    typed,
-    value_of,
-)
-from penstock.engine.domain import at_of, from_watermark, promise_of
+from penstock.engine.aggregates import collated, in_arrow, typed
+from penstock.engine.domain import from_watermark
+from penstock.engine.layout import Plan, Processor, plan_of, processor
 from penstock.engine.packing import deserialise, pack, serialise, unpack
 from penstock.engine.run import ACCOUNTS
 from penstock.engine.schema import column_type, lower_all
 from penstock.engine.step import quoted
 from penstock.errors import SchemaError, SpecificationError, complaint
-from penstock.network.progress import OrderedBy, Punctuation, RowSlack
 from penstock.network.query import Query
-from penstock.processors import progress as told
-from penstock.processors.bins import BinWindows
-from penstock.processors.panes import PaneWindows
-from penstock.processors.partials import Partial
-from penstock.processors.rows import FOREVER, NEVER, Windows
-from penstock.processors.session import AT, PROMISE, Layout, Session
-from penstock.windows import Kind, Late, WindowSpec
-from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS, TUPLE_KINDS
+from penstock.processors.rows import FOREVER, NEVER
+from penstock.processors.session import Session
+from penstock.windows import Kind, WindowSpec
+from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.state import GroupState
 
-Processor = Callable[[WindowSpec, Sequence[Partial], Late], Windows]
-
 BUCKET, PAYLOAD, CLOSE = "penstock_bucket", "penstock_payload", "penstock_close"
-BUCKETS = 8
-"""State is kept by bucket, so their number is not a setting: it must stay what it was."""
-
 _MESSAGE = f"{BUCKET} int, {PAYLOAD} binary"
 _ANSWER = f"{PAYLOAD} binary, " + ", ".join(f"{name} bigint" for name in ACCOUNTS)
-
-
-def needs_processor(query: Query) -> bool:
-    """Whether Python has to compute the windows, because Spark has no operator for them."""
-    native = {Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE, Kind.SESSION}
-    return query.window.kind not in native or query.user_defined or tells_itself(query)
-
-
-def tells_itself(query: Query) -> bool:
-    """Whether the rows tell how far the stream is in a way that Spark's watermark cannot."""
-    match query.progress:
-        case Punctuation(by=by):
-            return bool(by)
-        case OrderedBy() | RowSlack():
-            return True
-    return False
 
 
 def check(rows: DataFrame, query: Query) -> None:
@@ -92,13 +58,7 @@ def check(rows: DataFrame, query: Query) -> None:
     others = {name: a for name, a in query.aggregates.items() if a.fold is None}
     if others:
         lower_all(rows, replace(query, aggregates=others))
-    _ = _Plan.of(rows, query)
-
-
-def processor(spec: WindowSpec, partials: Sequence[Partial], late: Late) -> Windows:
-    """What computes windows of this kind."""
-    kind = BinWindows if spec.kind in SLIDE_BY_KINDS else PaneWindows
-    return kind(spec, partials, late)
+    plan_of(rows, query)
 
 
 def windows(
@@ -112,8 +72,11 @@ def windows(
         accounts: under which name the rows that do not count are reported; None for no report.
         make: what computes the windows; the benchmark has another one.
     """
-    plan = _Plan.of(rows, query, make)
-    packed = rows.select(*plan.columns).mapInArrow(pack(BUCKET, plan.buckets), _MESSAGE)
+    plan = plan_of(rows, query, make)
+    handed = [column.alias(name) for name, column in plan.columns.items()]
+    packed = rows.select(*handed, plan.bucket.alias(BUCKET)).mapInArrow(
+        pack(BUCKET, plan.buckets), _MESSAGE
+    )
     worker = _Worker(query.spec, plan.session, plan.arrow, plan.empty)
     if not rows.isStreaming:
         one = lambda key, frame: worker.whole(frame)  # noqa: E731, ARG005 - Spark counts arguments
@@ -133,102 +96,6 @@ def windows(
         sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ACCOUNTS]
         answers = answers.observe(accounts, *sums)
     return _labelled(answers, query, plan)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The query as the processor has it.
-
-    Args:
-        session: the processor before the first row.
-        columns: what it needs of the rows.
-        schema: of the results: group columns, wid, aggregates.
-        groups: the group columns.
-        empty: a table without rows, for batches that have none.
-        watermarked: whether Spark's watermark says how far the stream is.
-        buckets: how many there are.
-    """
-
-    session: Session
-    columns: list[Column]
-    schema: StructType
-    groups: tuple[str, ...]
-    empty: pa.Table
-    watermarked: bool
-    buckets: int
-
-    @property
-    def arrow(self) -> pa.Schema:
-        """The schema of the results; messages call an aggregate by what was asked."""
-        return pa.schema(
-            pa.field(f.name, arrow_of(f.dataType), metadata=f.metadata or None)
-            for f in self.schema.fields
-        )
-
-    @staticmethod
-    def of(rows: DataFrame, query: Query, make: Processor = processor) -> _Plan:
-        spec, timed = query.spec, query.spec.kind not in TUPLE_KINDS
-        groups = (*spec.pattr, *(key for key in query.keys if key not in spec.pattr))
-        own = tells_itself(query)
-        by = query.progress.by if isinstance(query.progress, Punctuation | OrderedBy) else ()
-        per_part = bool(own and by and set(by) <= set(groups) and spec.kind in DOMAIN_KINDS)
-        named: dict[str, Column] = {}
-        if timed:
-            named[AT] = at_of(spec)
-        if own and isinstance(query.progress, Punctuation):
-            named[PROMISE] = promise_of(query)
-        group_names = {key: f"g{i}" for i, key in enumerate(groups)}
-        named |= {name: F.col(quoted(key)) for key, name in group_names.items()}
-        by_names = {key: group_names.get(key, f"b{i}") for i, key in enumerate(by)}
-        named |= {name: F.col(quoted(key)) for key, name in by_names.items()}
-        order = []
-        for i, column in enumerate(query.order if query.counts_rows else ()):
-            if timed and column == spec.rattr:
-                order.append(AT)
-                continue
-            order.append(group_names.get(column, f"o{i}"))
-            named.setdefault(order[-1], F.col(quoted(column)))
-        values, partials = [], []
-        for i, (name, aggregate) in enumerate(query.aggregates.items()):
-            partials.append(partial_of(rows, name, aggregate))
-            values.append(None if aggregate.column is None else f"v{i}")
-            if aggregate.column is not None:
-                named[f"v{i}"] = value_of(rows, aggregate)
-        layout = Layout(
-            tuple(partials),
-            tuple(values),
-            tuple(group_names.values()),
-            len(spec.pattr),
-            tuple(order),
-            tuple(by_names.values()),
-            timed,
-            per_part,
-            promised=query.progress is not None and timed,
-        )
-        session = Session(make(spec, layout.partials, query.late), layout, _progress(query))
-        alone = groups if spec.kind in DOMAIN_KINDS and not own else spec.pattr
-        parted = [group_names[key] for key in (by if per_part else alone)]
-        buckets = BUCKETS if parted else 1
-        bucket = F.pmod(F.xxhash64(*(named[p] for p in parted)), buckets) if parted else F.lit(0)
-        chosen = [column.alias(name) for name, column in named.items()]
-        selected = rows.select(*chosen).schema
-        schema = StructType()
-        for i, key in enumerate(groups):
-            schema.add(f"g{i}", column_type(rows, quoted(key), key))
-        schema.add("wid", "long")
-        for i, (name, aggregate) in enumerate(query.aggregates.items()):
-            asked = {"name": f"{name} = {aggregate}"}
-            schema.add(f"a{i}", result_type(rows, name, aggregate), metadata=asked)
-        empty = pa.schema([(f.name, arrow_of(f.dataType)) for f in selected.fields]).empty_table()
-        return _Plan(
-            session,
-            [*chosen, bucket.cast("int").alias(BUCKET)],
-            schema,
-            groups,
-            empty,
-            timed and not own,
-            buckets,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +154,10 @@ class _Worker:
         return pd.DataFrame({PAYLOAD: [serialise(table)], **counts})
 
 
-def _labelled(answers: DataFrame, query: Query, plan: _Plan) -> DataFrame:
+def _labelled(answers: DataFrame, query: Query, plan: Plan) -> DataFrame:
     """The results with the columns that tell which window each is of."""
     spec, wid = query.spec, F.col("wid")
-    rows = answers.select(PAYLOAD).mapInArrow(unpack(0), plan.schema)
+    rows = answers.select(PAYLOAD).mapInArrow(unpack(0), plan.results)
     as_time = F.timestamp_micros if spec.unit == "time" else lambda column: column
     if spec.kind in DOMAIN_KINDS:
         end = wid * spec.slide + (spec.origin + spec.slide)
@@ -305,14 +172,3 @@ def _labelled(answers: DataFrame, query: Query, plan: _Plan) -> DataFrame:
         *(F.col(f"g{i}").alias(key) for i, key in enumerate(plan.groups)),
         *(F.col(f"a{i}").alias(name) for i, name in enumerate(query.aggregates)),
     )
-
-
-def _progress(query: Query) -> told.Progress | None:
-    if not tells_itself(query):
-        return None
-    match query.progress:
-        case OrderedBy():
-            return told.KeyOrder()
-        case RowSlack(rows=rows):
-            return told.RowSlack(rows)
-    return told.Punctuated()

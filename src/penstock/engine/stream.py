@@ -20,6 +20,7 @@ from pyspark.sql.types import IntegralType
 from penstock.engine import sessions, stateful
 from penstock.engine.domain import AS_TIME, as_time, time_spec, values_again
 from penstock.engine.failures import cause
+from penstock.engine.layout import needs_processor, tells_itself
 from penstock.engine.lowering import Lowered
 from penstock.engine.probe import look
 from penstock.engine.progress import watermarked
@@ -216,7 +217,7 @@ class WindowQuery:
 
     @property
     def _by_processor(self) -> bool:
-        return stateful.needs_processor(self.query)
+        return needs_processor(self.query)
 
     @cached_property
     def _lowered(self) -> dict[str, Lowered]:
@@ -253,14 +254,14 @@ class WindowQuery:
     def _data(self) -> DataFrame:
         """The rows of a batch that are data; a processor parts them from punctuation itself."""
         rows, progress = self._timed[0], self.stream.progress
-        if not isinstance(progress, Punctuation) or stateful.tells_itself(self.query):
+        if not isinstance(progress, Punctuation) or tells_itself(self.query):
             return rows
         return rows.where(~F.coalesce(F.expr(progress.where), F.expr("false")))
 
     def _watermarked(self) -> DataFrame:
         rows, query = self._timed
         stream = self.stream
-        if stream.own_watermark is not None or stateful.tells_itself(query):
+        if stream.own_watermark is not None or tells_itself(query):
             return rows
         if query.window.rattr == ROW_NUM:
             return self._data()

@@ -68,7 +68,7 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[list[Key], Indices]:
     codes = indices[0]
     for more, index in zip(values[1:], indices[1:], strict=True):
         codes = codes * max(1, len(more)) + index
-        if len(encoded) > 2:  # keeps the numbers small
+        if len(encoded) > 2:  # noqa: PLR2004 - keeps the numbers small
             codes = np.unique(codes, return_inverse=True)[1]
     if len(columns) == 1:
         return [(value,) for value in values[0]], codes

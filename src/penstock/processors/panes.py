@@ -88,9 +88,9 @@ class PaneWindows:
     def _number(self, rows: Rows) -> Indices:
         """The row number, counted on from the batches before."""
         if len(self.count) == 1:
-            at = self.count[0] + np.arange(len(rows))
+            first = int(self.count[0])
             self.count[0] += len(rows)
-            return at
+            return first + np.arange(len(rows))
         small = rows.part.astype(np.int16) if len(self.count) < 1 << 15 else rows.part
         order = np.argsort(small, kind="stable")
         sizes = np.bincount(rows.part, minlength=len(self.count))

@@ -368,7 +368,7 @@ def _only_known(values: Values, group: Indices) -> tuple[Array, Indices]:
 
 
 def _objects(values: Values) -> list[Any]:
-    data = values.data.tolist()
+    data: list[Any] = values.data.tolist()
     if values.known is None:
         return data
     return [x if known else None for x, known in zip(data, values.known.tolist(), strict=True)]

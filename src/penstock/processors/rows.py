@@ -43,8 +43,8 @@ class Rows:
             return self
         some = np.flatnonzero(which)
         values = [v.take(some) for v in self.values]
-        parts = (self.part, self.group, self.at, self.number)
-        return Rows(*(array[some] for array in parts), values)
+        part, group, at, number = (a[some] for a in (self.part, self.group, self.at, self.number))
+        return Rows(part, group, at, number, values)
 
 
 @dataclass(frozen=True, slots=True)

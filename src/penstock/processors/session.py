@@ -208,7 +208,8 @@ def _values(table: pa.Table, name: str | None, objects: bool) -> Values:
 
 def _numbers(column: pa.ChunkedArray) -> Array:
     filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
-    return filled.to_numpy()
+    numbers: Array = filled.to_numpy()
+    return numbers
 
 
 def _whole(column: pa.ChunkedArray) -> Indices:

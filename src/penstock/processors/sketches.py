@@ -57,7 +57,8 @@ def _hll_merge(left: Any, right: Any) -> Any:  # noqa: ANN401
 
 
 def _hll_final(state: Any) -> int:  # noqa: ANN401
-    return round(state.get_estimate())
+    estimate: float = state.get_estimate()
+    return round(estimate)
 
 
 def _hll_dumps(state: Any) -> bytes:  # noqa: ANN401
