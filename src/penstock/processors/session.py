@@ -220,7 +220,7 @@ def _whole(column: pa.ChunkedArray) -> Indices:
 
 
 def _python(column: pa.ChunkedArray) -> list[Any]:
-    """The values as Python has them; a point in time as a local time, as Spark's own UDFs get it."""
+    """The values as Python has them; a point in time is a local time, as in Spark's own UDFs."""
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         return [None if m is None else _local(m) for m in column.cast(pa.int64()).to_pylist()]
     values: list[Any] = column.to_pylist(maps_as_pydicts="strict")

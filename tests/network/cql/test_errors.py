@@ -265,7 +265,7 @@ def test_tabs_and_long_lines_leave_the_caret_in_its_place():
 def test_the_error_is_one_of_the_library_and_can_be_pickled():
     error = refused("SELECT")
     assert isinstance(error, SpecificationError)
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - it was pickled here
+    again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.line, again.column) == (str(error), error.line, error.column)
 
 
