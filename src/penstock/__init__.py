@@ -9,7 +9,8 @@ from importlib.metadata import version
 
 from penstock.engine.cql import cql
 from penstock.engine.run import Run
-from penstock.engine.stream import Stream, WindowQuery, stream
+from penstock.engine.stream import Stream, stream
+from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError
 from penstock.network.aggregates import (
     approx_count_distinct,

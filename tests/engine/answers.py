@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.engine.step import quoted
-from penstock.engine.stream import WindowQuery
+from penstock.engine.window_query import WindowQuery
 from penstock.network.aggregates import Aggregate
 from penstock.windows import Evaluation, parse_duration
 

@@ -19,7 +19,8 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.engine.columns import block_ends, block_first_end, block_starts
-from penstock.engine.stream import Stream, Windowed
+from penstock.engine.stream import Stream
+from penstock.engine.window_query import Windowed
 from penstock.errors import PenstockError, SchemaError
 from penstock.windows import Kind, Ladder, cumulative, evaluate, sliding, spark_aligned
 from penstock.windows.aggregates import AVG, COUNT, COUNT_ALL, MIN, SUM

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.engine import probe
-from penstock.engine.stream import Windowed, WindowQuery
+from penstock.engine.window_query import Windowed, WindowQuery
 from penstock.windows import WindowSpec, replay
 from penstock.windows.aggregates import COUNT_ALL, MAX, SUM
 from penstock.windows.oracle import Aggregates, Result

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.engine.record import recorded
-from penstock.engine.stream import WindowQuery
+from penstock.engine.window_query import WindowQuery
 from tests.engine.answers import shaped
 from tests.engine.streams import SECOND, START, Files
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import penstock as ps
-from penstock.engine.stream import WindowQuery
+from penstock.engine.window_query import WindowQuery
 from penstock.windows import Evaluation
 from tests.engine.streams import SECOND, START, Files, run_penstock, run_spark
 

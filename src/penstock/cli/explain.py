@@ -10,7 +10,7 @@ import typer
 
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.engine.layout import needs_processor
-from penstock.engine.stream import BY_PROCESSOR
+from penstock.engine.window_query import BY_PROCESSOR
 from penstock.errors import SpecificationError, UsageError, complaint
 from penstock.network.aggregates import count
 from penstock.network.cql import parse, render

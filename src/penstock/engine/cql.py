@@ -17,7 +17,8 @@ from pyspark.sql.types import IntegralType, TimestampType
 from penstock.engine.failures import cause
 from penstock.engine.schema import check_keys, column, lower_all
 from penstock.engine.step import quoted
-from penstock.engine.stream import Stream, WindowQuery, stream
+from penstock.engine.stream import Stream, stream
+from penstock.engine.window_query import WindowQuery
 from penstock.errors import SchemaError, SpecificationError, complaint, did_you_mean
 from penstock.network.cql import CqlError, Statement, check_columns, parse, render
 from penstock.network.cql.check import no_column
