@@ -108,14 +108,15 @@ def cases(*, quick: bool) -> Iterator[Case]:
         yield from (replace(case, batch=MILLION // 10, batches=WARM_UP + 1) for case in kinds)
         return
     yield from kinds
+    few = MILLION // 4  # the twin would take minutes for more
     for slide in (1000, 100, 10, 1):  # as in Fig. 8
-        yield Case(ps.rows(4000, slide), 4000 // slide, sweep="by_overlap")
+        yield Case(ps.rows(4000, slide), 4000 // slide, batch=few, sweep="by_overlap")
     for range_ in (4, 40, 400):
-        yield Case(ps.rows(range_, 1), range_, sweep="by_range")
-    yield Case(ps.rows(4000, 100), 40, ("k",), sweep="grouped")
+        yield Case(ps.rows(range_, 1), range_, batch=few, sweep="by_range")
+    yield Case(ps.rows(4000, 100), 40, ("k",), batch=few, sweep="grouped")
     for rows in (100, 1_000, 10_000):  # a row comes every millisecond
         window = ps.slide_by_tuple(f"{rows} milliseconds", on="ts")
-        yield Case(window, rows, sweep="by_overlap")
+        yield Case(window, rows, batch=few, sweep="by_overlap")
 
 
 def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
