@@ -24,9 +24,15 @@ Asked = Mapping[str, Aggregate]
 """Result column → aggregate; its text is SQL that Spark understands."""
 
 
-def shaped(query: WindowQuery, monkeypatch, rungs: tuple[int, ...]) -> WindowQuery:
+def on_panes(*rungs: int) -> Evaluation:
+    """A tall ladder."""
+    return Evaluation(rungs, "as the test says", tall=True)
+
+
+def shaped(query: WindowQuery, monkeypatch, way: tuple[int, ...] | Evaluation) -> WindowQuery:
     """The query, computed in that way whatever would be chosen."""
-    monkeypatch.setattr(WindowQuery, "evaluation", Evaluation(rungs, "as the test says"))
+    way = way if isinstance(way, Evaluation) else Evaluation(way, "as the test says")
+    monkeypatch.setattr(WindowQuery, "evaluation", way)
     return replace(query, density=ps.Density(1))
 
 

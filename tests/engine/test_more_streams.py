@@ -19,7 +19,7 @@ from penstock.engine.window_query import Windowed, WindowQuery
 from penstock.windows import WindowSpec, replay
 from penstock.windows.aggregates import COUNT_ALL, MAX, SUM
 from penstock.windows.oracle import Aggregates, Result
-from tests.engine.answers import assert_same, shaped, table, theirs
+from tests.engine.answers import assert_same, on_panes, shaped, table, theirs
 from tests.engine.streams import SCHEMA, SECOND, START, Files, lost, run_penstock, run_spark
 from tests.engine.test_streams import disordered
 
@@ -52,17 +52,19 @@ def spark_windows(rows: DataFrame, length: str, slide: str) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("kind", "late", "rungs"),
+    ("kind", "late", "way"),
     [
         ("sliding", "consistent", (1, 3)),
+        ("sliding", "consistent", on_panes(1, 2, 4)),
+        ("cumulative", "generous", on_panes(1, 2, 4)),
         ("cumulative", "generous", (1, 2, 4)),
         ("cumulative", "consistent", ()),
     ],
 )
 def test_every_batch_equals_the_replay_and_so_do_the_accounts(
-    spark, tmp_path, monkeypatch, *, kind, late, rungs
+    spark, tmp_path, monkeypatch, *, kind, late, way
 ):
-    batches = disordered(seed=len(rungs), batches=4, rows=60, late=20)
+    batches = disordered(seed=3, batches=4, rows=60, late=20)
     batches.append([FAR])
     files = Files(spark, tmp_path)
     for batch in batches:
@@ -76,7 +78,7 @@ def test_every_batch_equals_the_replay_and_so_do_the_accounts(
     assert isinstance(windowed.spec, WindowSpec)
     expected = replay(batches, windowed.spec, ["k"], FOLDS, slack="2 seconds", late=late)
     found: dict = {}
-    run = run_penstock(shaped(answers(windowed), monkeypatch, rungs), tmp_path / "c", found)
+    run = run_penstock(shaped(answers(windowed), monkeypatch, way), tmp_path / "c", found)
     assert found == {
         number: sorted(map(as_row, batch.emitted), key=repr)
         for number, batch in enumerate(expected.batches)

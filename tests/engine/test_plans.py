@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 import penstock as ps
 from penstock.engine.record import recorded
 from penstock.engine.window_query import WindowQuery
-from tests.engine.answers import shaped
+from penstock.windows import Evaluation
+from tests.engine.answers import on_panes, shaped
 from tests.engine.streams import SECOND, START, Files
 
 ASKED = {
@@ -20,7 +21,13 @@ ASKED = {
     "u": ps.approx_count_distinct("v"),
     "p": ps.approx_percentile("v", 0.5),
 }
-WAYS = {"direct": (), "panes": (1,), "three rungs": (1, 2, 4)}
+WAYS: dict[str, tuple[int, ...] | Evaluation] = {
+    "direct": (),
+    "panes": (1,),
+    "three rungs": (1, 2, 4),
+    "tall": on_panes(1, 2, 4),
+}
+STATEFUL = {"direct": 1, "panes": 2, "three rungs": 2, "tall": 3}
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +51,13 @@ def plan(windows: DataFrame, capsys) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_stream_has_one_operator_with_state_or_two(files, tmp_path, monkeypatch, capsys, way):
+def test_a_stream_has_one_operator_with_state_or_two_or_three(
+    files, tmp_path, monkeypatch, capsys, way
+):
     query = shaped(asked(files.stream()), monkeypatch, WAYS[way])
     rows, subqueries = plan(query.dataframe(str(tmp_path / "c")), capsys)
     tree = rows.split("\n(1) ")[0]
-    assert tree.count("StateStoreSave") == (2 if WAYS[way] else 1)
+    assert tree.count("StateStoreSave") == STATEFUL[way]
     assert "Python" not in rows
     assert "InPandas" not in rows
     assert "InArrow" not in rows

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 from pyspark.sql import functions as F
 
 import penstock as ps
-from penstock.engine.window_query import WindowQuery
-from penstock.windows import Evaluation
+from tests.engine.answers import on_panes, shaped
 from tests.engine.streams import SECOND, START, Files, run_penstock, run_spark
 
 SHAPES = [
@@ -19,6 +17,8 @@ SHAPES = [
     pytest.param(12, 1, (1, 2, 6), id="12 by 1, three rungs"),
     pytest.param(10, 4, (1,), id="10 by 4, panes"),
     pytest.param(23, 2, (1, 4), id="23 by 2, two rungs"),
+    pytest.param(12, 1, on_panes(1, 2, 4, 8), id="12 by 1, tall"),
+    pytest.param(23, 2, on_panes(1, 2, 4), id="23 by 2, tall"),
     pytest.param(5, 5, (), id="5 by 5, direct"),
 ]
 
@@ -44,14 +44,11 @@ def disordered(seed: int, batches: int, rows: int, late: int) -> list[list[dict]
     return stream
 
 
-@pytest.mark.parametrize(("length", "slide", "rungs"), SHAPES)
-def test_generous_equals_spark_batch_by_batch(
-    spark, tmp_path, monkeypatch, *, length, slide, rungs
-):
+@pytest.mark.parametrize(("length", "slide", "way"), SHAPES)
+def test_generous_equals_spark_batch_by_batch(spark, tmp_path, monkeypatch, *, length, slide, way):
     files = Files(spark, tmp_path)
-    for batch in disordered(seed=length + len(rungs), batches=6, rows=60, late=35):
+    for batch in disordered(seed=length, batches=6, rows=60, late=35):
         files.add(batch)
-    monkeypatch.setattr(WindowQuery, "evaluation", Evaluation(rungs, "as the test says"))
     query = (
         ps.stream(files.stream(), "ts", slack="2 seconds")
         .window(f"{length} s", every=f"{slide} s")
@@ -59,7 +56,7 @@ def test_generous_equals_spark_batch_by_batch(
         .agg(n=ps.count(), s=ps.sum("v"), m=ps.max("v"))
     )
     ours: dict = {}
-    run = run_penstock(replace(query, density=ps.Density(1)), tmp_path / "ours", ours)
+    run = run_penstock(shaped(query, monkeypatch, way), tmp_path / "ours", ours)
     windows = (
         files.stream()
         .withWatermark("ts", "2 seconds")

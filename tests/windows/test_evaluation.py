@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -22,6 +23,7 @@ from penstock.windows.evaluation import ASSUMED, _candidates, price
 from penstock.windows.ladder import MOST_RUNGS, longest_rung, overlap
 
 SECOND = 1_000_000
+DIRECT, PANES = ((), False), ((1,), False)
 
 rows_per_pane = st.floats(0.01, 1e6)
 panes_per_batch = st.floats(1e-4, 1e5)
@@ -40,10 +42,10 @@ def overlapping(draw: st.DrawFn) -> WindowSpec:
 
 @given(spec=overlapping(), density=densities)
 def test_the_cheapest_way_is_taken(spec, density):
-    prices = {rungs: price(spec, rungs, density) for rungs in _candidates(spec)}
+    prices = {way: price(spec, way, density) for way in _candidates(spec)}
     chosen = choose(spec, density)
-    assert prices[chosen.rungs] == min(prices.values())
-    assert {(), (1,)} <= set(prices)
+    assert prices[chosen.rungs, chosen.tall] == min(prices.values())
+    assert {DIRECT, PANES} <= set(prices)
 
 
 @given(spec=overlapping(), density=st.none() | densities)
@@ -56,8 +58,9 @@ def test_what_is_taken_is_a_ladder_that_the_window_allows(spec, density):
 
 @given(spec=overlapping())
 def test_every_candidate_is_valid_and_has_a_price_above_zero(spec):
-    for rungs in _candidates(spec):
-        assert price(spec, rungs, ASSUMED) > 0
+    for rungs, tall in _candidates(spec):
+        assert price(spec, (rungs, tall), ASSUMED) > 0
+        assert not tall or len(rungs) > 1
         assert not rungs or Ladder(spec, rungs).rungs == rungs
         assert not rungs or rungs[-1] <= max(1, longest_rung(spec))
 
@@ -70,10 +73,10 @@ def test_denser_panes_never_move_to_direct(spec, density, more):
 
 @given(spec=overlapping(), density=densities, more=st.floats(1.0, 1e4))
 def test_denser_panes_never_add_rungs(spec, density, more):
-    """Every rung folds each row once more."""
+    """Every rung folds each row once more, but not those on panes."""
     sparse, dense = choose(spec, density), choose(spec, Density(density.rows * more, density.panes))
     assume(sparse.rungs)
-    assert len(dense.rungs) <= len(sparse.rungs)
+    assert dense.tall or len(dense.rungs) <= len(sparse.rungs)
 
 
 @given(spec=overlapping(), rungs=st.integers(0, 3), density=densities, more=st.floats(1.0, 1e4))
@@ -87,7 +90,7 @@ def test_more_rows_never_cost_less(spec, rungs, density, more):
 @given(slides=st.integers(2, 5000), more=st.integers(1, 5000), density=densities)
 def test_longer_windows_never_cost_less(slides, more, density):
     short, long = sliding(slides, 1, on="ts"), sliding(slides + more, 1, on="ts")
-    for way in [(), (1,)]:
+    for way in (DIRECT, PANES):
         assert price(long, way, density) >= price(short, way, density)
 
 
@@ -118,7 +121,7 @@ def test_the_reason_tells_overlap_density_and_the_prices(spec, density):
     assert f"overlap {overlap(spec)}" in chosen.reason
     assert f"{density.rows:.3g} rows per pane and key" in chosen.reason
     assert "assumed" not in chosen.reason
-    for way in {(), (1,), chosen.rungs}:
+    for way in {DIRECT, PANES, (chosen.rungs, chosen.tall)}:
         assert float(f"{price(spec, way, density):.3g}") in numbers(chosen.reason)
     assert "\n" not in chosen.reason
 
@@ -134,6 +137,13 @@ def test_what_nobody_has_looked_at_is_said_to_be_assumed():
 )
 def test_each_way_has_a_name(rungs, name):
     assert Evaluation(rungs, "").name == name
+
+
+def test_a_day_by_ten_seconds_is_merged_from_panes_on_a_tall_ladder():
+    chosen = choose(sliding("1 day", "10 s", on="ts"), Density(rows=100, panes=1200))
+    assert chosen.name == "tall ladder"
+    assert all(above == 2 * length for length, above in pairwise(chosen.rungs))
+    assert f"{len(chosen.rungs)} rungs on panes" in chosen.reason
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ class Case:
         per_batch: files that penstock takes in a batch.
         spark_files: how many of the files Spark's side runs; none if it is not compared.
         spark_per_batch: files that Spark's side takes in a batch.
-        filler: panes of thin data before the files.
+        filler: panes before the files, with one row of each key.
+        thin: how many of them there are to one that has rows.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Case:
     spark_files: int
     spark_per_batch: int
     filler: int = 0
+    thin: int = 1
 
 
 @dataclass
@@ -96,9 +98,11 @@ def cases(*, quick: bool) -> Iterator[Case]:
     yield Case("dense", DENSE, 60, dense, per_batch, 12 if not quick else 4, 4 if not quick else 2)
     if not quick:
         # Spark's side folds each row 600 times: it gets the filler and the small files only.
-        few = (20_000,) * 3 + (MILLION,) * 45
-        yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600)
-        yield Case("dense", DENSE, DAY, dense, per_batch, 0, 0, filler=DAY)
+        few = (20_000,) * 3 + (MILLION,) * (per_batch * 5 - 4)
+        yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600, thin=6)
+        # The first batch has a day of every key in it, the second closes its windows.
+        day = (MILLION,) * (per_batch * 6 - 1)
+        yield Case("dense", DENSE, DAY, day, per_batch, 0, 0, filler=DAY)
     batch = 4 if not quick else 2
     yield Case("sparse", SPARSE, 1, sparse, batch, len(sparse), batch)
     yield Case("sparse", SPARSE, 6, sparse, batch, len(sparse), batch)
@@ -139,7 +143,7 @@ def _measure(
 ) -> tuple[Measured, Measured | None]:
     data = folder / "data"
     data.mkdir()
-    files = write(spark, data, case.shape, list(case.files), case.filler)
+    files = write(spark, data, case.shape, list(case.files), case.filler, thin=case.thin)
     ours, theirs = Measured(), Measured()
     # Alternating, so that a slow minute of the machine does not meet one engine only.
     for number in range(2):

@@ -54,30 +54,57 @@ def block_starts(t: Column, ladder: Ladder) -> list[Column]:
     if not _even(spec):
         assert spec.range is not None  # noqa: S101 - only RANGE can be uneven
         pane = F.greatest(pane, _floor(t, spec.slide, spec.origin - spec.range))
-    return [pane, *(_block(t, length, spec) for length in ladder.rungs[1:])]
+    return [pane, *(_block(t, F.lit(n * spec.slide), ladder) for n in ladder.rungs[1:])]
 
 
-def block_first_end(start: Column, rung: int, ladder: Ladder) -> Column:
+def pane_first_end(start: Column, spec: WindowSpec) -> Column:
+    """The end of the first window that contains the pane."""
+    return start + spec.slide if _even(spec) else first_end(start, spec)
+
+
+def block_first_end(start: Column, rung: Column, ladder: Ladder) -> Column:
     """The end of the first window that contains the block."""
-    spec = ladder.spec
-    if rung == 0 and not _even(spec):
-        return first_end(start, spec)
-    end = start + ladder.rungs[rung] * spec.slide
-    return F.least(end, last_end(start, spec)) if rung and spec.period is not None else end
+    return _taking(start, rung, ladder)[0][0]
 
 
-def block_ends(start: Column, rung: int, ladder: Ladder) -> Column:
+def pane_ends(start: Column, spec: WindowSpec) -> Column:
+    """The ends of the windows that contain the pane, as an array."""
+    first, last = pane_first_end(start, spec), _last_end_of_block(start, spec)
+    return F.sequence(first, last, F.lit(spec.slide))
+
+
+def block_due(start: Column, rung: Column, ladder: Ladder) -> Column:
+    """The end of the first window that takes the block; null if none does."""
+    (left, left_last), (right, right_last) = _taking(start, rung, ladder)
+    return F.when(left <= left_last, left).when(right <= right_last, right)
+
+
+def block_ends(start: Column, rung: Column, ladder: Ladder) -> Column:
     """The ends of the windows that take the block, as an array; it may be empty."""
-    spec = ladder.spec
-    first, last = block_first_end(start, rung, ladder), _last_end_of_block(start, spec)
-    if rung + 1 == len(ladder.rungs):
-        return F.sequence(first, last, F.lit(spec.slide))
-    above = _block(start, ladder.rungs[rung + 1], spec)
-    left = _sequence(first, block_first_end(above, rung + 1, ladder) - spec.slide, spec.slide)
+    parts = _taking(start, rung, ladder)
+    return F.concat(*(_sequence(first, last, ladder.spec.slide) for first, last in parts))
+
+
+def _taking(
+    start: Column, rung: Column, ladder: Ladder
+) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
+    """First and last end of the windows in which the block is at the right edge, and at the left.
+
+    Between them are those that contain the block above, and take that one.
+    """
+    spec, top = ladder.spec, rung == len(ladder.rungs) - 1
+    lengths = F.array(*(F.lit(length * spec.slide) for length in (*ladder.rungs, ladder.rungs[-1])))
+    first, last = start + lengths[rung], _last_end_of_block(start, spec)
+    above = _block(start, lengths[rung + 1], ladder)
+    above_first, above_last = above + lengths[rung + 1], _last_end_of_block(above, spec)
     if spec.period is not None:
-        return left  # all windows of a period begin together: there is no other edge
-    right = _sequence(_last_end_of_block(above, spec) + spec.slide, last, spec.slide)
-    return F.concat(left, right)
+        first, above_first = F.least(first, last), F.least(above_first, last)
+    if not _even(spec):
+        first = F.when(rung == 0, first_end(start, spec)).otherwise(first)
+    left = first, F.when(top, last).otherwise(above_first - spec.slide)
+    if spec.period is not None:
+        return left, (F.lit(None).cast("bigint"), last)  # all begin together: no other edge
+    return left, (F.when(~top, above_last + spec.slide), last)
 
 
 def _last_end_of_block(start: Column, spec: WindowSpec) -> Column:
@@ -90,12 +117,12 @@ def _even(spec: WindowSpec) -> bool:
     return spec.range is None or spec.range % spec.slide == 0
 
 
-def _block(t: Column, length: int, spec: WindowSpec) -> Column:
-    step = length * spec.slide
-    if spec.period is None:
-        return _floor(t, step, spec.origin)
-    begin = _floor(t, spec.period, spec.origin)
-    return t - F.pmod(t - begin, F.lit(step))
+def _block(t: Column, length: Column, ladder: Ladder) -> Column:
+    spec = ladder.spec
+    if spec.period is not None:
+        return t - F.pmod(t - _floor(t, spec.period, spec.origin), length)
+    shift = spec.origin % (ladder.rungs[-1] * spec.slide)  # of which every length is a part
+    return t - F.pmod(t - shift if shift else t, length)
 
 
 def _floor(t: Column, step: int, phase: int) -> Column:

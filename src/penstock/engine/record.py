@@ -35,6 +35,7 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
             "rungs": evaluation.rungs,
             "reason": evaluation.reason,
             "way": evaluation.way,
+            "tall": evaluation.tall,
         }
         Folder(checkpoint, _FOLDER).write(_FILE, json.dumps(content, indent=1).encode())
         return evaluation
@@ -53,7 +54,7 @@ def forget(checkpoint: str) -> None:
 
 
 def _evaluation(entry: dict[str, Any]) -> Evaluation:
-    return Evaluation(tuple(entry["rungs"]), entry["reason"], entry.get("way", ""))
+    return Evaluation(tuple(entry["rungs"]), entry["reason"], entry["way"], tall=entry["tall"])
 
 
 def _read(checkpoint: str) -> dict[str, Any] | None:

@@ -3,8 +3,12 @@
     rows ─► tag (close, block) ─► group ─┬─► panes ─► tag (window_end) ─► group ─► windows
                                          └─► accounts           (direct: blocks are windows already)
 
-Both groupings are ordinary Spark aggregations; the time at which Spark may evict a group is a
-column like any other (`close`, then `window_end`).
+    tall ladder:  panes ─► tag (close, rung, block) ─► group ─► blocks, which go on as panes do
+
+All groupings are ordinary Spark aggregations; the time at which Spark may evict a group is a
+column like any other (`close`, then `window_end`). A block of a tall ladder is evicted when the
+first window that takes it is over, and not earlier: until then it is one group in state, afterwards
+it is a part of many windows.
 
 A row that is late for its pane may still count in windows that are open. It is grouped apart, in a
 group that closes just after L, the watermark up to which windows are closed, and so it reaches the
@@ -14,7 +18,6 @@ have no time or fall in no window, go into groups of their own, are counted, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -22,12 +25,15 @@ from pyspark.sql import functions as F
 
 from penstock.engine.columns import (
     EVENT_TIME,
+    block_due,
     block_ends,
     block_first_end,
     block_starts,
     first_end,
     in_no_window,
     last_end,
+    pane_ends,
+    pane_first_end,
     window_start,
 )
 from penstock.engine.lowering import Lowered
@@ -35,6 +41,7 @@ from penstock.network.query import Query
 from penstock.windows import Evaluation, Ladder
 
 CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
+RUNG, DUE = "penstock_rung", "penstock_due"
 TIME, BLOCKS, MARK = "penstock_time", "penstock_blocks", "penstock_mark"
 LATE, LATE_BEFORE, LOST_BEFORE = "penstock_late", "penstock_late_before", "penstock_lost_before"
 PROBLEM, BROKEN = "penstock_problem", "penstock_broken"
@@ -43,10 +50,6 @@ _NOWHERE = -(1 << 63)
 NO_TIME, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = (_NOWHERE + code for code in range(4))
 """Blocks that are part of no window: rows that are only counted."""
 _FIRST_BLOCK = _NOWHERE + 16
-
-_RUNG_BITS = 2
-"""The number of the rung is in the lowest bits of a block's id, its start in the others."""
-_FARTHEST = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,14 @@ class Step:
             )
         tagged = self._tag_blocks(rows) if self.evaluation.rungs else self._tag_windows(rows)
         panes = self._report(
-            tagged.groupBy(CLOSE, BLOCK, *self._keys()).agg(
+            tagged.groupBy(CLOSE, *self._blocks, *self._keys()).agg(
                 F.count(F.lit(1)).alias(ROWS),
                 *([self._broken.alias(BROKEN)] if self._counts_broken else []),
                 *(low.partial(self._counts).alias(name) for name, low in self._partials()),
             )
         )
+        if self.evaluation.tall:
+            panes = self._climb(panes)
         merged = self._merge(panes) if self.evaluation.rungs else self._rename(panes)
         return merged.select(
             F.timestamp_micros(window_start(F.unix_micros("window_end"), spec)).alias(
@@ -121,14 +126,15 @@ class Step:
         return self._tag_close(tagged, F.col(BLOCK))
 
     def _tag_blocks(self, rows: DataFrame) -> DataFrame:
-        """Ladder: each row once for every rung."""
+        """Panes and ladder: each row once for every rung; a tall ladder begins with panes."""
+        spec = self.query.spec
         starts = block_starts(F.col(TIME), self._ladder)
-        if len(starts) == 1:
-            tagged = rows.select("*", self._nowhere(starts[0]).alias(BLOCK))
+        if self._by_rows:
+            tagged = self._explode(rows, F.array(*starts), numbered=True)
+            due = block_first_end(F.col(BLOCK), F.col(RUNG), self._ladder)
         else:
-            ids = [F.shiftleft(start, _RUNG_BITS) + rung for rung, start in enumerate(starts)]
-            tagged = self._explode(rows, F.array(*ids))
-        due = self._per_rung(lambda start, rung: block_first_end(start, rung, self._ladder))
+            tagged = rows.select("*", self._nowhere(starts[0]).alias(BLOCK))
+            due = pane_first_end(F.col(BLOCK), spec)
         return self._tag_close(tagged, due if self.late is None else F.greatest(due, self._after))
 
     def _tag_close(self, rows: DataFrame, close: Column) -> DataFrame:
@@ -137,13 +143,14 @@ class Step:
         at = F.when(F.col(BLOCK) < _FIRST_BLOCK, self._after).otherwise(close)
         return rows.select("*", F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME))
 
-    def _explode(self, rows: DataFrame, blocks: Column) -> DataFrame:
+    def _explode(self, rows: DataFrame, blocks: Column, *, numbered: bool = False) -> DataFrame:
         nowhere = self._nowhere(F.lit(None).cast("bigint"))
         listed = F.when(nowhere.isNull(), blocks).otherwise(F.array(nowhere))
         # The list is never empty; a plain explode would be filtered for that, at twice the cost.
-        return rows.select("*", listed.alias(BLOCKS)).select(
-            "*", F.explode_outer(BLOCKS).alias(BLOCK)
-        )
+        each = F.explode_outer(BLOCKS).alias(BLOCK)
+        if numbered:
+            each = F.posexplode_outer(BLOCKS).alias(RUNG, BLOCK)
+        return rows.select("*", listed.alias(BLOCKS)).select("*", each)
 
     def _nowhere(self, otherwise: Column) -> Column:
         """The block of a row that counts in no window, or else `otherwise`."""
@@ -156,9 +163,6 @@ class Step:
             wrong = F.raise_error(F.col(PROBLEM)).cast("bigint")
             lost = F.when(F.col(PROBLEM).isNotNull(), wrong).otherwise(LATE_LOST)
             block = block.when(t < F.col(LOST_BEFORE), lost)
-        if len(self.evaluation.rungs) > 1:
-            far = F.raise_error(F.lit("an event time is beyond the year 38000")).cast("bigint")
-            block = block.when(F.abs(t) > _FARTHEST, far)
         return block.otherwise(otherwise)
 
     def _report(self, panes: DataFrame) -> DataFrame:
@@ -168,9 +172,10 @@ class Step:
             return panes.where(block >= _FIRST_BLOCK)
         partial = block == LATE_PARTIAL
         if self.late is not None and self.evaluation.rungs:
-            due = block_first_end(self._start(), 0, self._ladder)
-            moved = (block >= _FIRST_BLOCK) & (F.unix_micros(CLOSE) > due)
-            partial = moved if len(self.evaluation.rungs) == 1 else moved & (self._rung() == 0)
+            due = pane_first_end(block, self.query.spec)
+            partial = (block >= _FIRST_BLOCK) & (F.unix_micros(CLOSE) > due)
+            if self._by_rows:
+                partial &= F.col(RUNG) == 0
         reported = {
             "no_time": block == NO_TIME,
             "in_no_window": block == IN_NO_WINDOW,
@@ -188,24 +193,42 @@ class Step:
     def _rename(self, windows: DataFrame) -> DataFrame:
         return windows.select("*", _window_end(F.col(BLOCK)))
 
-    def _merge(self, panes: DataFrame) -> DataFrame:
-        """Each block once for every window that takes it, merged."""
-        ends = self._per_rung(lambda start, rung: block_ends(start, rung, self._ladder))
-        partials = [name for name, _ in self._partials()]
-        keys = [quoted(key) for key in self.query.keys]
-        spread = panes.select(*keys, *partials, ends.alias(BLOCKS)).select(
-            *keys, *partials, F.explode_outer(BLOCKS).alias(BLOCK)
+    def _climb(self, panes: DataFrame) -> DataFrame:
+        """Each pane once for every rung of the ladder, merged into the block there."""
+        starts = F.array(*block_starts(F.col(BLOCK), self._ladder))
+        kept = [*map(quoted, self.query.keys), *(name for name, _ in self._partials()), CLOSE]
+        climbed = panes.select(*kept, starts.alias(BLOCKS)).select(
+            *kept, F.posexplode_outer(BLOCKS).alias(RUNG, BLOCK)
         )
-        return (
-            spread.where(F.col(BLOCK).isNotNull())
-            .select(*keys, *partials, _window_end(F.col(BLOCK)))
-            .groupBy("window_end", *self._keys())
-            .agg(
-                *(
-                    low.merge(F.col(name)).alias(name)
-                    for name, low in self._partials()
-                    if low.merge is not None
-                )
+        climbed = climbed.select("*", block_due(F.col(BLOCK), F.col(RUNG), self._ladder).alias(DUE))
+        climbed = climbed.where(F.col(DUE).isNotNull())  # a block that no window takes
+        if self.late is not None:
+            # A pane that came late is evicted now, and so are its rows in blocks that were before.
+            close = F.greatest(F.timestamp_micros(DUE), F.col(CLOSE))
+            rest = [name for name in climbed.columns if name != CLOSE]
+            climbed = climbed.select(*map(quoted, rest), close.alias(CLOSE, metadata=EVENT_TIME))
+        return self._merged(climbed, CLOSE, RUNG, BLOCK)
+
+    def _merge(self, blocks: DataFrame) -> DataFrame:
+        """Each pane, or block, once for every window that takes it, merged."""
+        start = F.col(BLOCK)
+        if len(self.evaluation.rungs) > 1:
+            ends = block_ends(start, F.col(RUNG), self._ladder)
+        else:
+            ends = pane_ends(start, self.query.spec)
+        kept = [*map(quoted, self.query.keys), *(name for name, _ in self._partials())]
+        spread = blocks.select(*kept, ends.alias(BLOCKS)).select(
+            *kept, F.explode_outer(BLOCKS).alias(BLOCK)
+        )
+        ended = spread.where(F.col(BLOCK).isNotNull()).select(*kept, _window_end(F.col(BLOCK)))
+        return self._merged(ended, "window_end")
+
+    def _merged(self, partials: DataFrame, *by: str) -> DataFrame:
+        return partials.groupBy(*by, *self._keys()).agg(
+            *(
+                low.merge(F.col(name)).alias(name)
+                for name, low in self._partials()
+                if low.merge is not None
             )
         )
 
@@ -213,20 +236,14 @@ class Step:
         """A value of a row that counts: those of other rows must not overflow, or fail."""
         return F.when(F.col(BLOCK) >= _FIRST_BLOCK, x)
 
-    def _per_rung(self, value: Callable[[Column, int], Column]) -> Column:
-        if len(self.evaluation.rungs) == 1:
-            return value(self._start(), 0)
-        chosen = F.when(self._rung() == 0, value(self._start(), 0))
-        for rung in range(1, len(self.evaluation.rungs)):
-            chosen = chosen.when(self._rung() == rung, value(self._start(), rung))
-        return chosen
+    @property
+    def _by_rows(self) -> bool:
+        """Whether rows are folded into blocks at once."""
+        return len(self.evaluation.rungs) > 1 and not self.evaluation.tall
 
-    def _start(self) -> Column:
-        one_rung = len(self.evaluation.rungs) == 1
-        return F.col(BLOCK) if one_rung else F.shiftright(F.col(BLOCK), _RUNG_BITS)
-
-    def _rung(self) -> Column:
-        return F.col(BLOCK).bitwiseAND((1 << _RUNG_BITS) - 1)
+    @property
+    def _blocks(self) -> list[str]:
+        return [RUNG, BLOCK] if self._by_rows else [BLOCK]
 
     @property
     def _counts_broken(self) -> bool:
@@ -234,11 +251,8 @@ class Step:
 
     @property
     def _broken(self) -> Column:
-        """Rows below L; a row is in one block of the first rung, or in one that is only counted."""
         below = F.col(TIME) < F.col(LATE)
-        if len(self.evaluation.rungs) > 1:
-            below &= (F.col(BLOCK) < _FIRST_BLOCK) | (self._rung() == 0)
-        return F.count_if(below)
+        return F.count_if(below & (F.col(RUNG) == 0) if self._by_rows else below)
 
     @property
     def _after(self) -> Column:

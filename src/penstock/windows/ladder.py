@@ -25,7 +25,7 @@ from penstock.windows.arithmetic import first_wid, last_wid, window_end
 from penstock.windows.panes import pane_start
 from penstock.windows.spec import WindowSpec
 
-MOST_RUNGS = 4
+MOST_RUNGS = 16
 
 
 @dataclass(frozen=True, slots=True)
