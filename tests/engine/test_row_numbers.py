@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 from typing import Any
 
 import pytest
 
 import penstock as ps
+from penstock.engine.packing import thaw
 from penstock.engine.stateful import PAYLOAD
 from penstock.errors import SchemaError
 from tests.engine.streams import SECOND, START, Files, run_penstock
@@ -81,7 +81,7 @@ def test_the_state_of_windows_that_rows_end_has_no_rows(spark, tmp_path):
     store = spark.read.format("statestore").load(str(tmp_path / "checkpoint"))
     [(state,)] = store.select(f"value.groupState.{PAYLOAD}").collect()
     assert len(state) < 3_000
-    bins = pickle.loads(state)["windows"]["bins"]
+    bins = thaw(bytes(state))["windows"]["bins"]
     assert len(bins) == 10
     counts, sums = bins.states
     assert counts[0].tolist() == [200] * 10

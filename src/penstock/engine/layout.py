@@ -19,6 +19,7 @@ from penstock.engine.aggregates import arrow_of, partial_of, result_type, value_
 from penstock.engine.domain import at_of, promise_of
 from penstock.engine.schema import column_type
 from penstock.engine.step import quoted
+from penstock.network.aggregates import Aggregate
 from penstock.network.progress import OrderedBy, Punctuation, RowSlack
 from penstock.network.query import Query
 from penstock.processors import progress as told
@@ -148,13 +149,20 @@ def _layout(
         known[spec.rattr] = known_time
     ordered = query.order if query.counts_rows else ()
     order = tuple(name(column, f"o{i}") for i, column in enumerate(ordered))
-    asked = query.aggregates
-    for i, aggregate in enumerate(asked.values()):
-        if aggregate.column is not None:
-            columns[f"v{i}"] = value_of(rows, aggregate)
+    asked, values = query.aggregates, dict[tuple[str, str], str]()
+
+    def value(aggregate: Aggregate) -> str | None:
+        """What the processor calls the values of an aggregate; some share theirs."""
+        if aggregate.column is None:
+            return None
+        column = value_of(rows, aggregate)
+        called = values.setdefault((aggregate.column, str(column)), f"v{len(values)}")
+        columns.setdefault(called, column)
+        return called
+
     layout = Layout(
         partials=tuple(partial_of(rows, result, a) for result, a in asked.items()),
-        values=tuple(f"v{i}" if a.column else None for i, a in enumerate(asked.values())),
+        values=tuple(map(value, asked.values())),
         groups=group_names,
         parts=len(spec.pattr),
         order=order,

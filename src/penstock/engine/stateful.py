@@ -11,8 +11,7 @@ partitions, or of keys that close by themselves, by as many as there are buckets
 from __future__ import annotations
 
 import copy
-import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from penstock.engine import columns
 from penstock.engine.aggregates import collated, in_arrow, typed
 from penstock.engine.domain import from_watermark
 from penstock.engine.layout import Plan, Processor, plan_of, processor
-from penstock.engine.packing import deserialise, pack, serialise, unpack
+from penstock.engine.packing import deserialise, freeze, in_parts, pack, serialise, thaw, unpack
 from penstock.engine.run import ACCOUNTS
 from penstock.engine.schema import column_type, lower_all
 from penstock.engine.step import quoted
@@ -74,9 +73,9 @@ def windows(
     """
     plan = plan_of(rows, query, make)
     handed = [column.alias(name) for name, column in plan.columns.items()]
-    packed = rows.select(*handed, plan.bucket.alias(BUCKET)).mapInArrow(
-        pack(BUCKET, plan.buckets), _MESSAGE
-    )
+    if plan.buckets > 1:
+        handed.append(plan.bucket.alias(BUCKET))
+    packed = rows.select(*handed).mapInArrow(pack(BUCKET, plan.buckets), _MESSAGE)
     worker = _Worker(query.spec, plan.session, plan.arrow, plan.empty)
     if not rows.isStreaming:
         one = lambda key, frame: worker.whole(frame)  # noqa: E731, ARG005 - Spark counts arguments
@@ -133,25 +132,30 @@ class _Worker:
         # The state is what was learnt; what was asked is in this class, and may be a function.
         session = copy.deepcopy(self.session)
         if kept is not None:
-            session.recall(pickle.loads(kept[0]))  # noqa: S301 - from the checkpoint
+            session.recall(thaw(kept[0]))
         messages = [message for frame in frames for message in frame[PAYLOAD]]
         answer = self._answer(session, messages, watermark)
-        state.update((pickle.dumps(session.learnt()),))
+        state.update((freeze(session.learnt()),))
         return answer
 
     def _answer(self, session: Session, messages: Iterable[bytes], watermark: int) -> pd.DataFrame:
         tables = [deserialise(message) for message in messages if message is not None]
         result = session.advance(pa.concat_tables(tables) if tables else self.empty, watermark)
-        counts = {name: [result.accounts[name]] for name in ACCOUNTS}
         if not len(result.wid):
-            return pd.DataFrame({PAYLOAD: [None], **counts})
+            return _messages([None], result.accounts)
         fields = list(self.types)
         arrays = [a.cast(f.type) for a, f in zip(result.keys, fields, strict=False)]
         arrays.append(pa.array(result.wid))
         for values, field in zip(result.values, fields[len(arrays) :], strict=True):
             arrays.append(typed(values, field.type, field.metadata[b"name"].decode()))
         table = pa.Table.from_arrays(arrays, names=self.types.names)
-        return pd.DataFrame({PAYLOAD: [serialise(table)], **counts})
+        return _messages([serialise(part) for part in in_parts(table)], result.accounts)
+
+
+def _messages(payloads: Sequence[bytes | None], accounts: dict[str, int]) -> pd.DataFrame:
+    """Answers of a bucket; the first of them has its accounts."""
+    rest = [0] * (len(payloads) - 1)
+    return pd.DataFrame({PAYLOAD: payloads, **{name: [accounts[name], *rest] for name in ACCOUNTS}})
 
 
 def _labelled(answers: DataFrame, query: Query, plan: Plan) -> DataFrame:

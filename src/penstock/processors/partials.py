@@ -17,6 +17,8 @@ import numpy.typing as npt
 from penstock.errors import ArithmeticOverflow, complaint
 from penstock.windows import Fold
 
+_AT_ONCE = 1 << 15
+
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 State = tuple[Array, ...]
@@ -274,16 +276,15 @@ def take(states: Sequence[State], places: Indices | slice) -> list[State]:
     return [tuple(array[places] for array in state) for state in states]
 
 
-def concatenate(left: Sequence[State], right: Sequence[State]) -> list[State]:
+def concatenate(*parts: Sequence[State]) -> list[State]:
     """The states of some groups and then those of others, of every aggregate.
 
     Args:
-        left: one of each aggregate.
-        right: as many.
+        parts: one state of each aggregate in every part.
     """
     return [
-        tuple(np.concatenate(both) for both in zip(a, b, strict=True))
-        for a, b in zip(left, right, strict=True)
+        tuple(np.concatenate(arrays) for arrays in zip(*states, strict=True))
+        for states in zip(*parts, strict=True)
     ]
 
 
@@ -293,9 +294,9 @@ def merge_spans(
     """The states from `low` to before `high` merged, for many such spans at once.
 
     Merges have no inverse, so spans that overlap cannot be had by subtraction. Each is put together
-    from pieces of 1, 2, 4, … places, and all spans share the pieces:
+    from pieces of 1, 2, 4, … places, the last one first, and all spans share the pieces:
 
-        span 5 .. 12  =  [5]  [6 7]  [8 9 10 11]        7 = 1 + 2 + 4
+        span 5 .. 12  =  [5 6 7 8] [9 10] [11]        7 = 4 + 2 + 1
 
     Args:
         partials: the aggregates.
@@ -303,52 +304,60 @@ def merge_spans(
         low: where each span begins.
         high: where it ends; after `low`.
     """
-    left, at = high - low, low.copy()
+    if not len(low):
+        return take(states, low)
+    # Some spans at a time, so that what they share stays in the processor's cache.
+    some = max(_AT_ONCE, 4 * int((high - low).max()))
+    parts = []
+    for begin in range(0, len(low), some):
+        here = slice(begin, begin + some)
+        least, most = int(low[here].min()), int(high[here].max())
+        near = take(states, slice(least, most))
+        parts.append(_merge_some(partials, near, low[here] - least, high[here] - least))
+    return parts[0] if len(parts) == 1 else concatenate(*parts)
+
+
+def _merge_some(
+    partials: Sequence[Partial], states: Sequence[State], low: Indices, high: Indices
+) -> list[State]:
+    # The length that all spans have is taken for all at once: where spans end next to each other,
+    # so do their pieces, and nothing has to be looked up.
+    common, at = int((high - low).min()), high.copy()
+    rest = high - low - common
     merged: list[State] | None = None
-    begun = np.zeros(len(low), bool)
+    if rest.any():  # their last place is there before the rest is merged with it
+        common, at = common - 1, at - 1
+        merged = take(states, at)
+    longest = max(common, int(rest.max()))
     pieces, size = list(states), 1
-    longest = int(left.max(initial=0))
     while size <= longest:
-        here = np.flatnonzero(left & size)
-        if here.size:
-            some = take(pieces, _compact(at[here]))
-            if merged is None:
-                merged = [tuple(np.empty(len(low), a.dtype) for a in state) for state in some]
-            _put(partials, merged, begun, here, some)
-            at[here] += size
+        if common & size:
+            at -= size
+            some = take(pieces, _slice(at))
+            merged = some if merged is None else _merge_all(partials, some, merged)
+        here = np.flatnonzero(rest & size)
+        if here.size and merged is not None:
+            at[here] -= size
+            some = _merge_all(partials, take(pieces, _slice(at[here])), take(merged, here))
+            for state, new in zip(merged, some, strict=True):
+                for array, values in zip(state, new, strict=True):
+                    array[here] = values
         size *= 2
         if size <= longest:
             # A piece reaches `size // 2` on: the last ones have no partner, and begin no piece.
             first = [tuple(a[: len(a) - size // 2] for a in state) for state in pieces]
             second = [tuple(a[size // 2 :] for a in state) for state in pieces]
             pieces = _merge_all(partials, first, second)
-    return merged if merged is not None else take(states, low)
+    assert merged is not None  # noqa: S101 - no span is empty
+    return merged
 
 
-def _put(
-    partials: Sequence[Partial],
-    merged: list[State],
-    begun: npt.NDArray[np.bool_],
-    here: Indices,
-    some: list[State],
-) -> None:
-    """Merges some states into those that have begun, and begins the others with them."""
-    more = begun[here]
-    for which in (more, ~more):
-        if not which.any():
-            continue
-        to, new = _compact(here[which]), take(some, _compact(np.flatnonzero(which)))
-        if which is more:
-            new = _merge_all(partials, take(merged, to), new)
-        for state, new_state in zip(merged, new, strict=True):
-            for array, values in zip(state, new_state, strict=True):
-                array[to] = values
-    begun[here] = True
-
-
-def _compact(places: Indices) -> Indices | slice:
-    """The same places as a slice, if they follow each other."""
-    return slice(places[0], places[-1] + 1) if (np.diff(places) == 1).all() else places
+def _slice(places: Indices) -> Indices | slice:
+    """The same places as a slice, if they are equally far apart."""
+    step = int(places[1] - places[0]) if len(places) > 1 else 1
+    if step < 1 or not (np.diff(places) == step).all():
+        return places
+    return slice(int(places[0]), int(places[-1]) + 1, step)
 
 
 def _merge_all(
