@@ -1,9 +1,12 @@
 """Spans of states, merged at once, are what merging each by itself gives."""
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.processors import partials
 from penstock.processors.partials import Folded, Values, merge_spans
 from penstock.windows import Fold
 
@@ -31,12 +34,13 @@ def spans(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
     return number, sorted((low, min(number, low + size)) for low, size in drawn)
 
 
-@given(spans())
-def test_merged_spans_have_all_states_in_order(drawn) -> None:
+@given(spans(), st.sampled_from([1, partials._AT_ONCE]))
+def test_merged_spans_have_all_states_in_order(drawn, at_once) -> None:
     number, bounds = drawn
     rows = np.arange(number)
     states = [JOINED.fold(Values(rows), rows, number)]
     low, high = (np.array([b[i] for b in bounds], np.int64) for i in (0, 1))
-    merged = merge_spans([JOINED], states, low, high)
+    with mock.patch.object(partials, "_AT_ONCE", at_once):
+        merged = merge_spans([JOINED], states, low, high)
     assert merged[0][0].tolist() == [tuple(range(*b)) for b in bounds]
     assert states[0][0].tolist() == [(row,) for row in range(number)]

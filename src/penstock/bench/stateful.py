@@ -29,7 +29,7 @@ from penstock.windows import WindowSpec
 from penstock.windows.kinds import TUPLE_KINDS
 
 ROWS_A_SECOND = 1_000
-DATA = Shape(keys=100, rows=ROWS_A_SECOND // 100)
+MANY, FEW = (Shape(keys=n, rows=ROWS_A_SECOND // n) for n in (100, 4))
 MILLION = 1_000_000
 WARM_UP = 2
 """Batches of each run that are not measured; windows are full after them."""
@@ -39,7 +39,7 @@ WANTED: dict[str, dict[str, int]] = {
     "slide by tuple": {"ratio": 3},
 }
 
-Sweep = Literal["by_overlap", "by_range", "grouped"]
+Sweep = Literal["by_overlap", "by_range", "grouped", "ungrouped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Case:
         window: of a stateful kind.
         overlap: in how many windows a row is; None if there is no end to them.
         keys: GROUP BY.
+        data: how many keys there are.
         sweep: in which series it is; None for the case that its kind is known by.
         batch: rows in a batch.
         batches: how many, those of the warm-up included.
@@ -58,6 +59,7 @@ class Case:
     window: WindowSpec
     overlap: int | None
     keys: tuple[str, ...] = ()
+    data: Shape = MANY
     sweep: Sweep | None = None
     batch: int = MILLION
     batches: int = WARM_UP + 3
@@ -96,9 +98,9 @@ def cases(*, quick: bool) -> Iterator[Case]:
     """The case that each kind is known by, and then the sweeps, unless it has to be quick."""
     second, often = f"{ROWS_A_SECOND} milliseconds", 10
     kinds = (
-        Case(ps.rows(40, 1), 40),
+        Case(ps.rows(40, 1), 40, ("k",), FEW, batches=WARM_UP + 2),
         Case(ps.rows(40, 1, by=["k"]), 40),
-        Case(ps.slide_by_tuple(second, on="ts"), ROWS_A_SECOND),
+        Case(ps.slide_by_tuple(second, on="ts"), ROWS_A_SECOND, batch=2 * MILLION),
         Case(ps.slide_by_rows(second, on="ts", every=often), ROWS_A_SECOND // often),
         Case(ps.slide_by_rank(second, on="ts", every=often), ROWS_A_SECOND // often),
         # The twin keeps every row that ever came: it gets fewer.
@@ -108,12 +110,14 @@ def cases(*, quick: bool) -> Iterator[Case]:
         yield from (replace(case, batch=MILLION // 10, batches=WARM_UP + 1) for case in kinds)
         return
     yield from kinds
+    yield Case(ps.rows(40, 1), 40, batch=2 * MILLION, sweep="ungrouped")
     few = MILLION // 4  # the twin would take minutes for more
     for slide in (1000, 100, 10, 1):  # as in Fig. 8
         yield Case(ps.rows(4000, slide), 4000 // slide, batch=few, sweep="by_overlap")
     for range_ in (4, 40, 400):
         yield Case(ps.rows(range_, 1), range_, batch=few, sweep="by_range")
-    yield Case(ps.rows(4000, 100), 40, ("k",), batch=few, sweep="grouped")
+    for range_ in (10, 40, 160):
+        yield Case(ps.rows(range_, 1), range_, ("k",), FEW, batch=few, sweep="grouped")
     for rows in (100, 1_000, 10_000):  # a row comes every millisecond
         window = ps.slide_by_tuple(f"{rows} milliseconds", on="ts")
         yield Case(window, rows, batch=few, sweep="by_overlap")
@@ -158,7 +162,7 @@ def measure(
     data = folder / "data"
     data.mkdir()
     sizes = [case.batch // FILES_A_BATCH] * (FILES_A_BATCH * case.batches)
-    files = write(spark, data, DATA, sizes)
+    files = write(spark, data, case.data, sizes)
     ours, theirs = Measured(), Measured()
     # Alternating, so that a slow minute of the machine does not meet one engine only.
     for number in range(2):
@@ -206,6 +210,7 @@ def _report(case: Case, ours: Measured, theirs: Measured) -> dict[str, Any]:
         "ratio": round(theirs.per_row / ours.per_row, 2),
         "window": str(case.window),
         "group_by": list(case.keys),
+        "keys": case.data.keys if case.keys or case.window.pattr else 1,
         "overlap": case.overlap,
         "us_per_row": {"penstock": round(ours.per_row, 3), "buffering": round(theirs.per_row, 3)},
         "a_a": {"penstock": round(ours.a_a, 2), "buffering": round(theirs.a_a, 2)},

@@ -196,7 +196,7 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         # Over TCP every call of Python waits 40 ms for an acknowledgement that is put off. The
         # name of a socket in the file system must be short.
         "spark.python.unix.domain.socket.enabled": str(len(str(scratch)) <= _SHORT).lower(),
-        # With a limit in bytes Spark measures the batch anew with every row that it hands to Python.
+        # With a limit in bytes Spark measures the batch anew with every row that goes to Python.
         "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
