@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock as ps
@@ -117,3 +117,11 @@ def types(windows: DataFrame) -> list[tuple[str, str]]:
 
 def at(micros: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+
+def frame(spark: SparkSession, rows: list[dict]) -> DataFrame:
+    made = spark.createDataFrame(
+        [(row["ts"], row.get("k", row.get("key")), row.get("v", row.get("value"))) for row in rows],
+        "t bigint, k string, v bigint",
+    )
+    return made.select(F.timestamp_micros("t").alias("ts"), "k", "v")
