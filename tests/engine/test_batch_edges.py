@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 import penstock as ps
+from penstock.engine.run import ACCOUNTS
 from penstock.errors import PenstockError, SchemaError
 from tests.engine.answers import (
     DIRECT,
@@ -202,6 +203,18 @@ def test_accounts_of_rows_of_which_none_is_in_a_window(spark, monkeypatch, rungs
     query = shaped(ours(rows, {"n": ps.count()}, ("2 s", "1 s")), monkeypatch, rungs)
     assert query.dataframe().collect() == []
     assert query.accounts["no_time"] == 3
+
+
+@pytest.mark.parametrize(
+    "window",
+    [ps.landmark("2 s", on="ts"), ps.slide_by_tuple("2 s", on="ts"), ps.session("2 s", on="ts")],
+    ids=str,
+)
+def test_accounts_of_the_other_kinds(spark, window):
+    times = [START, None, START + SECOND, None, None]
+    rows = frame(spark, [{"ts": t, "k": "a", "v": 1} for t in times])
+    query = ps.stream(rows, "ts").window(window).by("k").agg(n=ps.count())
+    assert query.accounts == {**dict.fromkeys(ACCOUNTS, 0), "no_time": 3}
 
 
 def test_accounts_of_a_result_of_which_nothing_was_asked(spark):

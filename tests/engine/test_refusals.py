@@ -299,7 +299,7 @@ def test_a_checkpoint_where_nothing_can_be_written(files):
 def test_a_checkpoint_of_another_query(files, tmp_path):
     checkpoint = str(tmp_path / "c")
     streaming(files).dataframe(checkpoint)
-    others = [streaming(files, n=ps.sum("v")), replaced_late(files)]
+    others = [streaming(files, n=ps.sum("v")), replaced_late(files), filtered(files)]
     for other in others:
         with pytest.raises(UsageError) as caught:
             other.start(checkpoint, format="console")
@@ -307,6 +307,12 @@ def test_a_checkpoint_of_another_query(files, tmp_path):
         assert message.startswith("checkpoint must belong to the same query")
         assert checkpoint in message
         assert "count(*) AS n" in message
+
+
+def filtered(files: Files) -> ps.WindowQuery:
+    query = streaming(files)
+    stream = query.stream.where("v > 0")
+    return stream.window(query.query.window).by(*query.query.keys).agg(**query.query.aggregates)
 
 
 def replaced_late(files: Files) -> ps.WindowQuery:

@@ -44,6 +44,8 @@ AGGS = {"n": (COUNT_ALL, None), "s": (SUM, "v"), "m": (MAX, "v"), "a": (AVG, "v"
 MARKS = ps.punctuation("kind = 'mark'", up_to="ts")
 MARKS_BY_KEY = ps.punctuation("kind = 'mark'", up_to="ts", by="k")
 
+COUNTED = ps.Fold("counted", int, lambda n, x: n + (x is not None), lambda a, b: a + b, lambda n: n)
+
 Batches = list[list[dict[str, Any]]]
 
 
@@ -275,6 +277,46 @@ def test_sessions_equal_the_definition(spark, tmp_path):
     got = [r[:5] for results in found.values() for r in results]
     assert sorted(got, key=repr) == sorted(want, key=repr)
     assert ran.accounts["no_time"] == 1
+
+
+@pytest.mark.parametrize("way", ["aggregate in Python", "promises by key"])
+def test_sessions_that_spark_has_no_operator_for(spark, tmp_path, way):
+    """The same answers as by Spark's own operator, in a batch and in a stream."""
+    batches = bounded(random.Random(3))
+    batches.append([_row(START + 100 * SECOND, "a", random.Random(1))])
+    progress = MARKS_BY_KEY if way == "promises by key" else None
+    if progress is not None:
+        batches.append(
+            [{"ts": START + 95 * SECOND, "k": k, "v": 0, "kind": "mark"} for k in ("a", "b", None)]
+        )
+        batches.append([])
+    files = Files(spark, tmp_path, SCHEMA)
+    for batch in batches:
+        files.add(batch)
+    asked: dict[str, Any] = {"n": ps.count(), "s": ps.sum("v")}
+    if progress is None:
+        asked["mine"] = ps.user_defined(COUNTED, "v", returns="bigint")
+
+    def sessions(rows: Any, slack: str | int) -> ps.WindowQuery:
+        stream = ps.stream(rows, "ts", slack, progress=progress)
+        return stream.window(ps.session("1 s", on="ts")).by("k").agg(**asked)
+
+    streamed = sessions(files.stream(), 0 if progress else "5 s")
+    assert streamed.evaluation.name == "processor"
+    found: dict[int, list[tuple]] = {}
+    run_penstock(streamed, tmp_path / "checkpoint", found)
+    got = sorted((r for results in found.values() for r in results), key=repr)
+    plain = ps.stream(spark.read.parquet(str(tmp_path / "source")), "ts").where("kind = 'row'")
+    native = (
+        plain.window(ps.session("1 s", on="ts"))
+        .by("k")
+        .agg(n=ps.count(), s=ps.sum("v"), mine=ps.count("v"))
+    )
+    assert native.evaluation.name == "Spark"
+    want = [tuple(row) for row in native.dataframe().collect()]
+    want = [r for r in want if r[1] <= _naive_time(START + 95 * SECOND)]
+    assert got == sorted((r[: 3 + len(asked)] for r in want), key=repr)
+    assert len(got) > 5
 
 
 def test_windows_over_a_number_that_is_no_time(spark, tmp_path):

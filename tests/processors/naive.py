@@ -11,6 +11,7 @@ from penstock.windows.arithmetic import first_wid, last_closed, last_wid
 from penstock.windows.kinds import SLIDE_BY_KINDS, TUPLE_KINDS
 from penstock.windows.oracle import fold_groups, label
 from penstock.windows.positions import partition_of
+from penstock.windows.sessions import sessions_of
 
 
 class Naive:
@@ -99,6 +100,30 @@ class Naive:
                 self.done[part] = max(done, last_closed(bound, spec))
         if over is not None:
             self.over = max(self.over, over)
+        return found
+
+
+class NaiveSessions:
+    """The same for sessions: every row is kept until the session that it is in is over."""
+
+    def __init__(self, gap: int, aggs: Any) -> None:
+        self.gap, self.aggs, self.over, self.lost = gap, aggs, -(10**9), 0
+        self.rows: list[dict[str, Any]] = []
+
+    def advance(self, batch: Sequence[dict[str, Any]], over: int | None) -> list[dict[str, Any]]:
+        late = [row for row in batch if row["at"] + self.gap <= self.over]
+        self.lost += len(late)
+        self.rows += [row for row in batch if row not in late]
+        found = []
+        for key in sorted({row["g0"] for row in self.rows}):
+            mine = [row for row in self.rows if row["g0"] == key]
+            for begin, end in sessions_of([row["at"] for row in mine], self.gap):
+                if over is None or end <= max(over, self.over):
+                    inside = [row for row in mine if begin <= row["at"] < end]
+                    [folded] = fold_groups(inside, ["g0"], self.aggs)
+                    found.append({"begin": begin, "end": end, **folded})
+                    self.rows = [row for row in self.rows if row not in inside]
+        self.over = self.over if over is None else max(over, self.over)
         return found
 
 

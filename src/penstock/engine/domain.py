@@ -24,7 +24,7 @@ _ZERO = 500_000_000_000_000_000
 _FARTHEST = _ZERO // _STEP
 
 
-def at_of(spec: WindowSpec) -> Column:
+def at_of(spec: WindowSpec | SessionSpec) -> Column:
     """The attribute as a whole number, in the unit of the window."""
     attribute = F.col(quoted(spec.rattr))
     return F.unix_micros(attribute) if spec.unit == "time" else attribute.cast("bigint")
@@ -80,7 +80,7 @@ def values_again(windows: DataFrame) -> DataFrame:
     return windows.withColumns(bounds)
 
 
-def from_watermark(milliseconds: int, spec: WindowSpec) -> int:
+def from_watermark(milliseconds: int, spec: WindowSpec | SessionSpec) -> int:
     """Spark's watermark in the unit of the window."""
     micros = milliseconds * 1000
     return micros if spec.unit == "time" else (micros - _ZERO) // _STEP

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -24,17 +25,19 @@ from penstock.network.progress import OrderedBy, Punctuation, RowSlack
 from penstock.network.query import Query
 from penstock.processors import progress as told
 from penstock.processors.bins import BinWindows
+from penstock.processors.gaps import GapWindows
 from penstock.processors.panes import PaneWindows
 from penstock.processors.partials import Partial
 from penstock.processors.rows import Windows
 from penstock.processors.session import AT, PROMISE, Layout, Session
-from penstock.windows import Kind, Late, WindowSpec
+from penstock.windows import Kind, Late, SessionSpec, WindowSpec
 from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS, TUPLE_KINDS
 
 BUCKETS = 8
 """State is kept by bucket, so their number is not a setting: it must stay what it was."""
 
-Processor = Callable[[WindowSpec, Sequence[Partial], Late], Windows]
+Processor = Callable[[Any, Sequence[Partial], Late], Windows]
+"""What computes windows: given a specification, aggregates, and what becomes of late rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,10 @@ def tells_itself(query: Query) -> bool:
     return False
 
 
-def processor(spec: WindowSpec, partials: Sequence[Partial], late: Late) -> Windows:
+def processor(spec: WindowSpec | SessionSpec, partials: Sequence[Partial], late: Late) -> Windows:
     """What computes windows of this kind."""
+    if isinstance(spec, SessionSpec):
+        return GapWindows(spec, partials, late)
     kind = BinWindows if spec.kind in SLIDE_BY_KINDS else PaneWindows
     return kind(spec, partials, late)
 
@@ -97,16 +102,18 @@ def plan_of(rows: DataFrame, query: Query, make: Processor = processor) -> Plan:
 
     Args:
         rows: batch or stream.
-        query: any kind of window but a session.
+        query: any kind of window.
         make: what computes the windows.
     """
-    spec, own = query.spec, tells_itself(query)
-    groups = (*spec.pattr, *(key for key in query.keys if key not in spec.pattr))
+    spec, own = query.window, tells_itself(query)
+    pattr = query.pattr
+    groups = (*pattr, *(key for key in query.keys if key not in pattr))
     by = query.progress.by if isinstance(query.progress, Punctuation | OrderedBy) else ()
     # Keys that close by themselves, and partitions, can be computed apart; so can the groups of
     # windows that follow Spark's watermark, which is the same for all of them.
-    per_part = bool(own and by and set(by) <= set(groups) and spec.kind in DOMAIN_KINDS)
-    apart = by if per_part else groups if spec.kind in DOMAIN_KINDS and not own else spec.pattr
+    by_group = spec.kind in DOMAIN_KINDS | {Kind.SESSION}
+    per_part = bool(own and by and set(by) <= set(groups) and by_group)
+    apart = by if per_part else groups if by_group and not own else pattr
     layout, columns = _layout(rows, query, groups, by, per_part=per_part)
     hashed = F.xxhash64(*(F.col(quoted(key)) for key in apart)) if apart else F.lit(0)
     buckets = BUCKETS if apart else 1
@@ -126,7 +133,7 @@ def plan_of(rows: DataFrame, query: Query, make: Processor = processor) -> Plan:
 def _layout(
     rows: DataFrame, query: Query, groups: tuple[str, ...], by: tuple[str, ...], *, per_part: bool
 ) -> tuple[Layout, dict[str, Column]]:
-    spec, timed = query.spec, query.spec.kind not in TUPLE_KINDS
+    spec, timed = query.window, query.window.kind not in TUPLE_KINDS
     columns: dict[str, Column] = {}
     known: dict[str, str] = {}
     if timed:
@@ -164,7 +171,7 @@ def _layout(
         partials=tuple(partial_of(rows, result, a) for result, a in asked.items()),
         values=tuple(map(value, asked.values())),
         groups=group_names,
-        parts=len(spec.pattr),
+        parts=len(query.pattr),
         order=order,
         by=by_names,
         timed=timed,
@@ -179,6 +186,8 @@ def _results(rows: DataFrame, query: Query, groups: tuple[str, ...]) -> StructTy
     for i, key in enumerate(groups):
         schema.add(f"g{i}", column_type(rows, quoted(key), key))
     schema.add("wid", "long")
+    if query.window.kind is Kind.SESSION:
+        schema.add("begin", "long", metadata={"name": "begin"})
     for i, (name, aggregate) in enumerate(query.aggregates.items()):
         asked = {"name": f"{name} = {aggregate}"}
         schema.add(f"a{i}", result_type(rows, name, aggregate), metadata=asked)

@@ -29,11 +29,11 @@ from penstock.engine.packing import deserialise, freeze, in_parts, pack, seriali
 from penstock.engine.run import ACCOUNTS
 from penstock.engine.schema import column_type, lower_all
 from penstock.engine.step import quoted
-from penstock.errors import SchemaError, SpecificationError, complaint
+from penstock.errors import SchemaError, complaint
 from penstock.network.query import Query
 from penstock.processors.rows import FOREVER, NEVER
 from penstock.processors.session import Session
-from penstock.windows import Kind, WindowSpec
+from penstock.windows import SessionSpec, WindowSpec
 from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS
 
 if TYPE_CHECKING:
@@ -46,9 +46,6 @@ _ANSWER = f"{PAYLOAD} binary, " + ", ".join(f"{name} bigint" for name in ACCOUNT
 
 def check(rows: DataFrame, query: Query) -> None:
     """What the query needs of columns and types, before anything starts."""
-    if query.window.kind is Kind.SESSION:
-        rule = "must be Spark's own for session windows"
-        raise SpecificationError(complaint("the aggregates", rule, str(query)))
     for key in query.keys:
         of = column_type(rows, quoted(key), key)
         if not in_arrow(of) or collated(of):
@@ -72,15 +69,10 @@ def windows(
         make: what computes the windows; the benchmark has another one.
     """
     plan = plan_of(rows, query, make)
-    handed = [column.alias(name) for name, column in plan.columns.items()]
-    if plan.buckets > 1:
-        handed.append(plan.bucket.alias(BUCKET))
-    packed = rows.select(*handed).mapInArrow(pack(BUCKET, plan.buckets), _MESSAGE)
-    worker = _Worker(query.spec, plan.session, plan.arrow, plan.empty)
+    packed = _packed(rows, plan)
+    worker = _Worker(query.window, plan.session, plan.arrow, plan.empty)
     if not rows.isStreaming:
-        one = lambda key, frame: worker.whole(frame)  # noqa: E731, ARG005 - Spark counts arguments
-        answers = packed.groupBy(BUCKET).applyInPandas(one, _ANSWER)
-        return _labelled(answers, query, plan)
+        return _labelled(_whole(packed, worker), query, plan)
     timeout = GroupStateTimeout.NoTimeout
     if plan.watermarked:
         # Spark must drop none of the messages as late: which rows are, the processor knows.
@@ -97,11 +89,33 @@ def windows(
     return _labelled(answers, query, plan)
 
 
+def count_lost(rows: DataFrame, query: Query) -> dict[str, int]:
+    """Rows of a batch that count in no window, by reason; the windows are computed for it."""
+    plan = plan_of(rows, query)
+    worker = _Worker(query.window, plan.session, plan.arrow, plan.empty)
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ACCOUNTS]
+    counted = _whole(_packed(rows, plan), worker).agg(*sums).first()
+    return counted.asDict() if counted is not None else {}
+
+
+def _packed(rows: DataFrame, plan: Plan) -> DataFrame:
+    handed = [column.alias(name) for name, column in plan.columns.items()]
+    if plan.buckets > 1:
+        handed.append(plan.bucket.alias(BUCKET))
+    return rows.select(*handed).mapInArrow(pack(BUCKET, plan.buckets), _MESSAGE)
+
+
+def _whole(packed: DataFrame, worker: _Worker) -> DataFrame:
+    """The answers of a batch."""
+    one = lambda key, frame: worker.whole(frame)  # noqa: E731, ARG005 - Spark counts arguments
+    return packed.groupBy(BUCKET).applyInPandas(one, _ANSWER)
+
+
 @dataclass(frozen=True, slots=True)
 class _Worker:
     """What runs on Spark's workers: a session for each bucket, kept as state between batches."""
 
-    spec: WindowSpec
+    spec: WindowSpec | SessionSpec
     session: Session
     types: pa.Schema
     empty: pa.Table
@@ -160,10 +174,13 @@ def _messages(payloads: Sequence[bytes | None], accounts: dict[str, int]) -> pd.
 
 def _labelled(answers: DataFrame, query: Query, plan: Plan) -> DataFrame:
     """The results with the columns that tell which window each is of."""
-    spec, wid = query.spec, F.col("wid")
+    spec, wid = query.window, F.col("wid")
     rows = answers.select(PAYLOAD).mapInArrow(unpack(0), plan.results)
     as_time = F.timestamp_micros if spec.unit == "time" else lambda column: column
-    if spec.kind in DOMAIN_KINDS:
+    if isinstance(spec, SessionSpec):
+        bounds = {"window_start": F.col("begin"), "window_end": wid}
+        label = [as_time(bound).alias(name) for name, bound in bounds.items()]
+    elif spec.kind in DOMAIN_KINDS:
         end = wid * spec.slide + (spec.origin + spec.slide)
         label = [
             as_time(columns.window_start(end, spec)).alias("window_start"),

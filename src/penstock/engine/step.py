@@ -38,7 +38,7 @@ from penstock.engine.columns import (
 )
 from penstock.engine.lowering import Lowered
 from penstock.network.query import Query
-from penstock.windows import Evaluation, Ladder
+from penstock.windows import Evaluation, Ladder, WindowSpec
 
 CLOSE, BLOCK, ROWS = "penstock_close", "penstock_block", "penstock_rows"
 RUNG, DUE = "penstock_rung", "penstock_due"
@@ -286,8 +286,8 @@ def count_lost(rows: DataFrame, query: Query) -> dict[str, int]:
         rows: a batch.
         query: whose windows are meant.
     """
-    t = F.unix_micros(F.col(quoted(query.spec.rattr)))
-    gap = in_no_window(t, query.spec)
+    t = F.unix_micros(F.col(quoted(query.window.rattr)))
+    gap = in_no_window(t, query.window) if isinstance(query.window, WindowSpec) else None
     counted = rows.agg(
         F.count_if(t.isNull()).alias("no_time"),
         (F.lit(0) if gap is None else F.count_if(gap)).alias("in_no_window"),

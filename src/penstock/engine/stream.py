@@ -54,6 +54,7 @@ class Stream:
             "consistent" counts it only if all of its windows are open.
         progress: how the stream says how far it is, if not by a slack.
         order: the columns that say in which order the rows of a batch arrive.
+        filters: the predicates that `rows` have been filtered by.
     """
 
     rows: DataFrame
@@ -62,6 +63,7 @@ class Stream:
     late: Late = "generous"
     progress: Progress | None = None
     order: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
 
     @cached_property
     def own_watermark(self) -> int | None:
@@ -87,7 +89,8 @@ class Stream:
         if isinstance(self.progress, Punctuation):
             kept = kept | F.expr(self.progress.where)
         try:
-            return replace(self, rows=self.rows.where(kept))
+            filters = (*self.filters, str(predicate))
+            return replace(self, rows=self.rows.where(kept), filters=filters)
         except PySparkException as error:
             rule = "must be a predicate over the stream's columns"
             raise SchemaError(complaint("where()", rule, cause(str(error)))) from error

@@ -29,7 +29,6 @@ from penstock.errors import PenstockError, UsageError, complaint
 from penstock.network.progress import Punctuation
 from penstock.network.query import Query
 from penstock.windows import (
-    DOMAIN_KINDS,
     Density,
     Evaluation,
     Kind,
@@ -67,7 +66,15 @@ class Windowed:
     def agg(self, /, **aggregates: Aggregate) -> WindowQuery:
         """The answers of every window, as result column = aggregate."""
         stream = self.stream
-        query = Query(self.spec, self.keys, aggregates, stream.late, stream.progress, stream.order)
+        query = Query(
+            self.spec,
+            self.keys,
+            aggregates,
+            stream.late,
+            stream.progress,
+            stream.order,
+            stream.filters,
+        )
         return WindowQuery(stream, query)
 
 
@@ -220,9 +227,8 @@ class WindowQuery:
         if self.stream.rows.isStreaming:
             message = "accounts() of a query need a batch; those of a stream are in its Run"
             raise UsageError(message)
-        if self.query.window.kind not in DOMAIN_KINDS:
-            rule = "need windows with RANGE and SLIDE on one attribute"
-            raise UsageError(complaint("accounts of a batch", rule, str(self.query.window)))
+        if self._by_processor:
+            return stateful.count_lost(self._data(), self.query)
         return count_lost(*self._timed)
 
     def explain(self, checkpoint: str | None = None) -> str:

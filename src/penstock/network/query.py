@@ -43,6 +43,7 @@ class Query:
             "consistent" counts it only if all of its windows are open.
         progress: how the stream says how far it is; None by a slack behind its newest row.
         order: the columns that say in which order the rows of a batch arrive.
+        filters: the predicates that hold for the rows.
 
     >>> from penstock.network.aggregates import count
     >>> from penstock.windows import sliding
@@ -56,6 +57,7 @@ class Query:
     late: Late = "generous"
     progress: Progress | None = None
     order: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.late not in LATE:
@@ -90,15 +92,21 @@ class Query:
         return self.window
 
     @property
+    def pattr(self) -> tuple[str, ...]:
+        """The columns that part the stream; a session has none."""
+        return self.window.pattr if isinstance(self.window, WindowSpec) else ()
+
+    @property
     def window_columns(self) -> tuple[str, ...]:
         """The columns that tell which window a result is of."""
         return window_columns(self.window)
 
     @property
     def terms(self) -> str:
-        """What becomes of late rows, and how the stream says how far it is."""
+        """What becomes of late rows, how the stream says how far it is, which rows it has."""
         order = f"order {', '.join(self.order)}" if self.counts_rows else ""
-        return "; ".join(str(part) for part in (self.late, self.progress, order) if part)
+        where = f"where {' AND '.join(self.filters)}" if self.filters else ""
+        return "; ".join(str(part) for part in (self.late, self.progress, order, where) if part)
 
     @property
     def counts_rows(self) -> bool:
