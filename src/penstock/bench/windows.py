@@ -100,9 +100,8 @@ def cases(*, quick: bool) -> Iterator[Case]:
         # Spark's side folds each row 600 times: it gets the filler and the small files only.
         few = (20_000,) * 3 + (MILLION,) * (per_batch * 5 - 4)
         yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600, thin=6)
-        # The first batch has a day of every key in it, the second closes its windows.
-        day = (MILLION,) * (per_batch * 6 - 1)
-        yield Case("dense", DENSE, DAY, day, per_batch, 0, 0, filler=DAY)
+        # A day has passed after eight of the twelve batches.
+        yield Case("dense", DENSE, DAY, (MILLION,) * (per_batch * 12), per_batch, 0, 0)
     batch = 4 if not quick else 2
     yield Case("sparse", SPARSE, 1, sparse, batch, len(sparse), batch)
     yield Case("sparse", SPARSE, 6, sparse, batch, len(sparse), batch)
@@ -145,16 +144,27 @@ def _measure(
     data.mkdir()
     files = write(spark, data, case.shape, list(case.files), case.filler, thin=case.thin)
     ours, theirs = Measured(), Measured()
-    # Alternating, so that a slow minute of the machine does not meet one engine only.
+
+    def penstock(into: Measured, some: list[Path]) -> None:
+        rows = source(spark, folder / "source", some, case.per_batch)
+        _run(rows, folder, case, into=into, start=_penstock)
+
+    def sparks(into: Measured, some: list[Path]) -> None:
+        rows = source(spark, folder / "source", some, case.spark_per_batch)
+        _run(rows, folder, case, into=into, start=_spark)
+
+    say("   warming up")
+    penstock(Measured(), files[: 2 * case.per_batch])
+    if case.spark_files:
+        sparks(Measured(), files[: min(case.spark_files, 2 * case.spark_per_batch)])
+    # One after the other and then the other way round, so that neither is always the first.
     for number in range(2):
-        say(f"   run {number + 1}: penstock")
-        rows = source(spark, folder / "source", files, case.per_batch)
-        _run(rows, folder, case, into=ours, start=_penstock)
+        both = [("penstock", penstock, ours, files)]
         if case.spark_files:
-            say(f"   run {number + 1}: Spark")
-            some = files[: case.spark_files]
-            rows = source(spark, folder / "source", some, case.spark_per_batch)
-            _run(rows, folder, case, into=theirs, start=_spark)
+            both.append(("Spark", sparks, theirs, files[: case.spark_files]))
+        for name, engine, into, some in both if not number else reversed(both):
+            say(f"   run {number + 1}: {name}")
+            engine(into, some)
     shutil.rmtree(data)
     return ours, theirs if case.spark_files else None
 
