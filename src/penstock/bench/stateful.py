@@ -100,7 +100,12 @@ def cases(*, quick: bool) -> Iterator[Case]:
     kinds = (
         Case(ps.rows(40, 1), 40, ("k",), FEW, batches=WARM_UP + 2),
         Case(ps.rows(40, 1, by=["k"]), 40),
-        Case(ps.slide_by_tuple(second, on="ts"), ROWS_A_SECOND, batch=2 * MILLION),
+        Case(
+            ps.slide_by_tuple(second, on="ts"),
+            ROWS_A_SECOND,
+            batch=2 * MILLION,
+            batches=WARM_UP + 2,
+        ),
         Case(ps.slide_by_rows(second, on="ts", every=often), ROWS_A_SECOND // often),
         Case(ps.slide_by_rank(second, on="ts", every=often), ROWS_A_SECOND // often),
         # The twin keeps every row that ever came: it gets fewer.
@@ -110,14 +115,15 @@ def cases(*, quick: bool) -> Iterator[Case]:
         yield from (replace(case, batch=MILLION // 10, batches=WARM_UP + 1) for case in kinds)
         return
     yield from kinds
-    yield Case(ps.rows(40, 1), 40, batch=2 * MILLION, sweep="ungrouped")
+    yield Case(ps.rows(40, 1), 40, sweep="ungrouped", batch=2 * MILLION, batches=WARM_UP + 2)
     few = MILLION // 4  # the twin would take minutes for more
     for slide in (1000, 100, 10, 1):  # as in Fig. 8
         yield Case(ps.rows(4000, slide), 4000 // slide, batch=few, sweep="by_overlap")
     for range_ in (4, 40, 400):
         yield Case(ps.rows(range_, 1), range_, batch=few, sweep="by_range")
     for range_ in (10, 40, 160):
-        yield Case(ps.rows(range_, 1), range_, ("k",), FEW, batch=few, sweep="grouped")
+        window = ps.rows(range_, 1)
+        yield Case(window, range_, ("k",), FEW, "grouped", batch=few, batches=WARM_UP + 1)
     for rows in (100, 1_000, 10_000):  # a row comes every millisecond
         window = ps.slide_by_tuple(f"{rows} milliseconds", on="ts")
         yield Case(window, rows, batch=few, sweep="by_overlap")
@@ -164,12 +170,10 @@ def measure(
     sizes = [case.batch // FILES_A_BATCH] * (FILES_A_BATCH * case.batches)
     files = write(spark, data, case.data, sizes)
     ours, theirs = Measured(), Measured()
-    # Alternating, so that a slow minute of the machine does not meet one engine only.
+    both = (("penstock", ours, processor), ("buffering", theirs, BufferedWindows))
+    # One after the other and then the other way round, so that neither is always the first.
     for number in range(2):
-        for name, into, make in (
-            ("penstock", ours, processor),
-            ("buffering", theirs, BufferedWindows),
-        ):
+        for name, into, make in both if not number else reversed(both):
             say(f"   run {number + 1}: {name}")
             rows = source(spark, folder / "source", files, FILES_A_BATCH)
             _run(rows, folder, case, into, make)
