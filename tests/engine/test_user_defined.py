@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 import penstock as ps
+from penstock.engine.packing import thaw
 from penstock.engine.stateful import PAYLOAD
 from penstock.errors import SchemaError, SpecificationError, StreamFailed
 from penstock.windows import Fold, evaluate, replay
@@ -131,8 +132,8 @@ def test_the_state_is_partials_and_never_rows(spark, tmp_path):
         run_penstock(query.agg(x=ps.user_defined(total, "v", "bigint")), checkpoint, {})
         store = spark.read.format("statestore").load(str(checkpoint))
         buckets = [row[0] for row in store.select(f"value.groupState.{PAYLOAD}").collect()]
-        [state] = [b for b in buckets if len(pickle.loads(b)["windows"]["panes"])]
-        panes = pickle.loads(state)["windows"]["panes"]
+        [state] = [b for b in buckets if len(thaw(bytes(b))["windows"]["panes"])]
+        panes = thaw(bytes(state))["windows"]["panes"]
         # [-4, 2) and [0, 6) are over, [4, 10) needs two panes.
         [(partials,)] = panes.states
         assert [pickle.loads(part) for part in partials] == [number // 4 * 1000] * 2
