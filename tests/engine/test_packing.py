@@ -38,6 +38,7 @@ def test_arrays_come_back_with_their_type_and_every_bit(array):
         np.array([0.0, -0.0, np.nan, np.inf] * 20),
         np.array([None, "a", 7, b"x"] * 20, object),
         np.array([True, False] * 40),
+        np.array([1e300, -1e300, 0.5] * 30),
         np.array([-(1 << 63), (1 << 63) - 1] * 40),
         np.zeros(0, np.int64),
     ],

@@ -157,7 +157,7 @@ def test_a_period_that_is_no_multiple_of_a_rung_ends_within_its_last_block():
         ((), "must be 1 and at most 15 longer ones"),
         ((2,), "must be 1 and at most 15 longer ones"),
         ((0, 4), "must be 1 and at most 15 longer ones"),
-        (tuple(2**n for n in range(17)), "must be 1 and at most 15 longer ones"),
+        (tuple(range(1, 18)), "must be 1 and at most 15 longer ones"),
         ((1, 4, 6), "must each be longer than the one before, and a multiple of it"),
         ((1, 4, 2), "must each be longer than the one before, and a multiple of it"),
         ((1, 4, 4), "must each be longer than the one before, and a multiple of it"),
@@ -171,7 +171,7 @@ def test_bad_rungs_are_refused_by_name_rule_and_value(rungs, rule):
     message = str(caught.value)
     assert message.startswith("rungs must")
     assert rule in message
-    assert f"got {rungs!r}"[:60] in message
+    assert message.endswith(f"got {rungs!r}")
     assert "\n" not in message
 
 

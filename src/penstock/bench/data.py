@@ -35,13 +35,7 @@ class Shape:
 
 
 def write(
-    spark: SparkSession,
-    folder: Path,
-    shape: Shape,
-    files: list[int],
-    filler: int = 0,
-    *,
-    thin: int = 1,
+    spark: SparkSession, folder: Path, shape: Shape, files: list[int], filler: int = 0
 ) -> list[Path]:
     """Writes one file for each entry of `files`, which are numbers of rows, in order of time.
 
@@ -50,11 +44,11 @@ def write(
         folder: where to.
         shape: keys and density.
         files: rows of each file.
-        filler: panes that come before.
-        thin: how many of them there are to one that has rows, one of each key.
+        filler: panes that come before, with one row per key every hundredth of them.
     """
     written = []
     if filler:
+        thin = max(1, filler // 100)
         rows = spark.range(0, filler // thin * shape.keys, 1, 1)
         time = F.lit(_START) + F.expr(f"id div {shape.keys}") * (thin * shape.slide)
         written.append(_write_one(rows.select(*_columns(time, shape)), folder, 0))

@@ -43,8 +43,7 @@ class Case:
         per_batch: files that penstock takes in a batch.
         spark_files: how many of the files Spark's side runs; none if it is not compared.
         spark_per_batch: files that Spark's side takes in a batch.
-        filler: panes before the files, with one row of each key.
-        thin: how many of them there are to one that has rows.
+        filler: panes of thin data before the files.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Case:
     spark_files: int
     spark_per_batch: int
     filler: int = 0
-    thin: int = 1
 
 
 @dataclass
@@ -99,7 +97,7 @@ def cases(*, quick: bool) -> Iterator[Case]:
     if not quick:
         # Spark's side folds each row 600 times: it gets the filler and the small files only.
         few = (20_000,) * 3 + (MILLION,) * (per_batch * 5 - 4)
-        yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600, thin=6)
+        yield Case("dense", DENSE, 600, few, per_batch, 4, 1, filler=600)
         # A day has passed after eight of the twelve batches.
         yield Case("dense", DENSE, DAY, (MILLION,) * (per_batch * 12), per_batch, 0, 0)
     batch = 4 if not quick else 2
@@ -142,29 +140,20 @@ def _measure(
 ) -> tuple[Measured, Measured | None]:
     data = folder / "data"
     data.mkdir()
-    files = write(spark, data, case.shape, list(case.files), case.filler, thin=case.thin)
+    files = write(spark, data, case.shape, list(case.files), case.filler)
     ours, theirs = Measured(), Measured()
-
-    def penstock(into: Measured, some: list[Path]) -> None:
-        rows = source(spark, folder / "source", some, case.per_batch)
-        _run(rows, folder, case, into=into, start=_penstock)
-
-    def sparks(into: Measured, some: list[Path]) -> None:
-        rows = source(spark, folder / "source", some, case.spark_per_batch)
-        _run(rows, folder, case, into=into, start=_spark)
-
-    say("   warming up")
-    penstock(Measured(), files[: 2 * case.per_batch])
+    engines = [("penstock", _penstock, ours, files, case.per_batch)]
     if case.spark_files:
-        sparks(Measured(), files[: min(case.spark_files, 2 * case.spark_per_batch)])
-    # One after the other and then the other way round, so that neither is always the first.
-    for number in range(2):
-        both = [("penstock", penstock, ours, files)]
-        if case.spark_files:
-            both.append(("Spark", sparks, theirs, files[: case.spark_files]))
-        for name, engine, into, some in both if not number else reversed(both):
-            say(f"   run {number + 1}: {name}")
-            engine(into, some)
+        some = files[: case.spark_files]
+        engines.append(("Spark", _spark, theirs, some, case.spark_per_batch))
+    # Warmed up, one after the other, and the other way round: neither is always the first.
+    for run, order in (("warming up", engines), ("run 1", engines), ("run 2", engines[::-1])):
+        for name, start, into, some, per_batch in order:
+            say(f"   {run}: {name}")
+            warm = run == "warming up"
+            taken = some[: 2 * per_batch] if warm else some
+            rows = source(spark, folder / "source", taken, per_batch)
+            _run(rows, folder, case, into=Measured() if warm else into, start=start)
     shutil.rmtree(data)
     return ours, theirs if case.spark_files else None
 

@@ -111,7 +111,8 @@ class _Narrow(pickle.Pickler):
         if not isinstance(obj, np.ndarray) or obj.ndim != 1 or obj.size < _SHORT:
             return NotImplemented
         if obj.dtype == np.float64:
-            narrow = obj.astype(np.float32)
+            with np.errstate(over="ignore"):  # what does not fit is not equal
+                narrow = obj.astype(np.float32)
             exact = np.array_equal(narrow, obj)
             return (_widened, (narrow, "f8")) if exact else NotImplemented
         if obj.dtype != np.int64:
