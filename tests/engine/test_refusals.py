@@ -309,6 +309,20 @@ def test_a_checkpoint_of_another_query(files, tmp_path):
         assert "count(*) AS n" in message
 
 
+def test_a_checkpoint_of_an_older_version(files, tmp_path):
+    checkpoint = tmp_path / "c"
+    streaming(files).dataframe(str(checkpoint))
+    record = checkpoint / "penstock" / "evaluation.json"
+    kept = json.loads(record.read_text())
+    del kept["tall"]
+    record.write_text(json.dumps(kept))
+    with pytest.raises(UsageError) as caught:
+        streaming(files).start(str(checkpoint), format="console")
+    message = one_line(caught.value)
+    assert message.startswith("checkpoint must be of this version of penstock")
+    assert str(checkpoint) in message
+
+
 def filtered(files: Files) -> ps.WindowQuery:
     query = streaming(files)
     stream = query.stream.where("v > 0")

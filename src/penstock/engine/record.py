@@ -62,4 +62,10 @@ def _read(checkpoint: str) -> dict[str, Any] | None:
     if _FILE not in folder.names():
         return None
     entry: dict[str, Any] = json.loads(folder.read(_FILE))
+    if "tall" not in entry:
+        message = (
+            f"checkpoint must be of this version of penstock, got {checkpoint!r}, whose state has "
+            f"an older form; start the stream with a new one"
+        )
+        raise UsageError(message)
     return entry

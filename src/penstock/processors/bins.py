@@ -77,7 +77,7 @@ class BinWindows:
 
     def renumber(self, group: Indices) -> None:
         """Gives the groups new numbers, `group[old]`, in the same order."""
-        self.bins = Table(group[self.bins.group], self.bins.place, self.bins.states)
+        self.bins = self.bins.renumbered(group)
 
     def _note(self, rows: Rows, in_time: Array) -> None:
         """Notes where windows may end."""

@@ -25,7 +25,17 @@ from penstock.processors.partials import (
     merge_spans,
     take,
 )
-from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish, learnt
+from penstock.processors.rows import (
+    FOREVER,
+    NEVER,
+    Answers,
+    Rows,
+    Step,
+    finish,
+    learnt,
+    note_parts,
+    renumber_parts,
+)
 from penstock.processors.table import Table, fold
 from penstock.windows import Late, SessionSpec
 
@@ -70,18 +80,12 @@ class GapWindows:
 
     def renumber(self, group: Indices) -> None:
         """Gives the groups new numbers, `group[old]`, in the same order."""
-        part_of = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
-        old = self.used()
-        part_of[group[old]] = self.part_of[old]
-        self.part_of = part_of
-        self.open = Table(group[self.open.group], self.open.place, self.open.states)
+        self.part_of = renumber_parts(self.part_of, self.used(), group)
+        self.open = self.open.renumbered(group)
 
     def _learn(self, rows: Rows, parts: int) -> None:
         self.over = np.append(self.over, np.full(parts - len(self.over), NEVER))
-        groups = int(rows.group.max(initial=-1)) + 1
-        more = max(0, groups - len(self.part_of))
-        self.part_of = np.append(self.part_of, np.zeros(more, np.int64))
-        self.part_of[rows.group] = rows.part
+        self.part_of = note_parts(self.part_of, rows)
 
     def _join(self, new: Table) -> None:
         """Puts rows, by group and value, into the sessions that are open, and opens others."""

@@ -15,7 +15,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.processors.partials import Array, Indices, Partial, merge_spans
-from penstock.processors.rows import FOREVER, NEVER, Answers, Rows, Step, finish, learnt
+from penstock.processors.rows import (
+    FOREVER,
+    NEVER,
+    Answers,
+    Rows,
+    Step,
+    finish,
+    learnt,
+    note_parts,
+    renumber_parts,
+)
 from penstock.processors.table import Table, due, fold
 from penstock.windows import Late, WindowSpec
 from penstock.windows.kinds import TUPLE_KINDS
@@ -70,20 +80,14 @@ class PaneWindows:
 
     def renumber(self, group: Indices) -> None:
         """Gives the groups new numbers, `group[old]`, in the same order."""
-        part_of = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
-        old = self.used()
-        part_of[group[old]] = self.part_of[old]
-        self.part_of = part_of
-        self.panes = Table(group[self.panes.group], self.panes.place, self.panes.states)
+        self.part_of = renumber_parts(self.part_of, self.used(), group)
+        self.panes = self.panes.renumbered(group)
 
     def _learn(self, rows: Rows, parts: int) -> None:
         new = parts - len(self.delivered)
         self.delivered = np.append(self.delivered, np.full(new, NEVER))
         self.count = np.append(self.count, np.zeros(new, np.int64))
-        groups = int(rows.group.max(initial=-1)) + 1
-        more = max(0, groups - len(self.part_of))
-        self.part_of = np.append(self.part_of, np.zeros(more, np.int64))
-        self.part_of[rows.group] = rows.part
+        self.part_of = note_parts(self.part_of, rows)
 
     def _number(self, rows: Rows) -> Indices:
         """The row number, counted on from the batches before."""

@@ -120,6 +120,26 @@ def recall(of: object, state: dict[str, object]) -> None:
         setattr(of, name, value)
 
 
+def note_parts(part_of: Indices, rows: Rows) -> Indices:
+    """The partition of every group by its number, those of these rows included.
+
+    Args:
+        part_of: of the groups known so far.
+        rows: of one batch.
+    """
+    more = max(0, int(rows.group.max(initial=-1)) + 1 - len(part_of))
+    noted = np.append(part_of, np.zeros(more, np.int64))
+    noted[rows.group] = rows.part
+    return noted
+
+
+def renumber_parts(part_of: Indices, used: Indices, group: Indices) -> Indices:
+    """The partition of every group, after the used ones were given new numbers, `group[old]`."""
+    renumbered = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
+    renumbered[group[used]] = part_of[used]
+    return renumbered
+
+
 def finish(partials: Sequence[Partial], states: Sequence[State]) -> list[Values]:
     """The answers of every aggregate.
 

@@ -49,6 +49,10 @@ class Table:
         places = np.flatnonzero(which) if which.dtype == bool else which
         return Table(self.group[places], self.place[places], take(self.states, places))
 
+    def renumbered(self, group: Indices) -> Table:
+        """The same with other numbers for the groups, `group[old]`, in the same order."""
+        return Table(group[self.group], self.place, self.states)
+
     def merge(self, other: Table, partials: Sequence[Partial]) -> Table:
         """This and another; what both have is merged, this one's first."""
         if not len(self) or not len(other):
