@@ -328,6 +328,19 @@ def test_rows_between_windows_are_counted_and_in_none(spark):
     assert query.accounts["in_no_window"] == expected.in_no_window > 30
 
 
+@pytest.mark.parametrize("way", [DIRECT, PANES, (1, 3), on_panes(1, 2, 4)])
+def test_the_first_windows_are_partial_where_the_stream_begins(spark, monkeypatch, way):
+    rows = [{"ts": START + n * SECOND // 2, "k": "a", "v": n} for n in range(-6, 40)]
+    spec = sliding("8 s", "1 s", on="ts", start=START)
+    windowed = ps.stream(frame(spark, rows), "ts").window(spec).by("k")
+    query = shaped(windowed.agg(n=ps.count(), s=ps.sum("v")), monkeypatch, way)
+    folds: Aggregates = {"n": (COUNT_ALL, None), "s": (SUM, "v")}
+    found = table(query.dataframe())
+    assert found == oracle_table(evaluate(rows, spec, ["k"], folds))
+    assert (2, 1) in found.values()  # one second of the stream, and nothing before it
+    assert query.accounts["in_no_window"] == 6
+
+
 def oracle_table(results: list[dict]) -> dict[str, tuple]:
     """The oracle's answers in the shape of `table`."""
     rows = [tuple(result.values()) for result in results]
