@@ -8,8 +8,9 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 from importlib.metadata import version
 
 from penstock.engine.cql import cql
+from penstock.engine.opening import stream
 from penstock.engine.run import Run
-from penstock.engine.stream import Stream, stream
+from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError
 from penstock.network.aggregates import (

@@ -15,9 +15,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, TimestampType
 
 from penstock.engine.failures import cause
+from penstock.engine.opening import stream
+from penstock.engine.results import conditions
 from penstock.engine.schema import check_keys, column, lower_all
 from penstock.engine.step import quoted
-from penstock.engine.stream import Stream, stream
+from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import SchemaError, SpecificationError, complaint, did_you_mean
 from penstock.network.cql import CqlError, Statement, check_columns, parse, render
@@ -26,6 +28,7 @@ from penstock.network.cql.errors import nearest, shown
 from penstock.network.cql.names import written
 from penstock.network.cql.statement import Computed, Placed, PlainColumn, Source
 from penstock.network.cql.tokens import tokenize
+from penstock.network.operators import Expression, Map, Operator
 from penstock.network.query import Query
 from penstock.windows import WindowSpec
 from penstock.windows.kinds import ROW_NUM
@@ -54,6 +57,18 @@ class CqlQuery(WindowQuery):
         windows = super().dataframe(checkpoint)
         chosen = [F.col(quoted(inner)).alias(name) for name, inner in self.select.items()]
         return windows.select(*self.query.window_columns, *chosen)
+
+    @property
+    def node(self) -> Operator:
+        """The operator of a network whose rows are the answers."""
+        plain = super().node
+        if list(self.select.items()) == [
+            (n, n) for n in (*self.query.keys, *self.query.aggregates)
+        ]:
+            return plain
+        window = ((name, Expression(name)) for name in self.query.window_columns)
+        chosen = ((name, Expression(quoted(inner))) for name, inner in self.select.items())
+        return Map(plain, (*window, *chosen), only=True)
 
     def explain(self, checkpoint: str | None = None) -> str:
         """The canonical text, how it is computed and why.
@@ -122,14 +137,20 @@ class _Binder:
         statement = self.statement
         rows = given.rows if isinstance(given, Stream) else given
         check_columns(statement, rows.columns)
-        rows = self._with_fields(rows)
-        spec = self._window(rows)
-        of = given if isinstance(given, Stream) else stream(rows, _event_time(spec))
-        of = self._where(self._timed(replace(of, rows=rows), spec))
+        fields = self._fields(rows)
+        spec = self._window(rows.withColumns({name: F.expr(path) for name, path in fields.items()}))
+        of = (
+            given
+            if isinstance(given, Stream)
+            else stream(rows, _event_time(spec), name=self.statement.stream)
+        )
+        of = of.with_columns(**fields) if fields else of
+        rows = of.rows
+        of = self._where(self._timed(of, spec))
         keys = tuple(_spelled(rows, key) for key in statement.keys)
         names = _unlike(statement.aggregates, (*keys, *spec.pattr))
         aggregates = dict(zip(names, statement.aggregates.values(), strict=True))
-        query = Query(spec, keys, aggregates, of.late, of.progress, of.order)
+        query = Query(spec, keys, aggregates, of.late, of.progress, of.order, conditions(of.node))
         self._check(of.rows, query)
         inner = iter(names)
         select = {
@@ -142,18 +163,20 @@ class _Binder:
             message = str(error).replace("by()", "GROUP BY")
             raise self._error(message, self.source.words["FROM"]) from error
 
-    def _with_fields(self, rows: DataFrame) -> DataFrame:
-        """The rows with a column of its own for each field of a struct that is named."""
+    def _fields(self, rows: DataFrame) -> dict[str, str]:
+        """The fields of structs that are named: each needs a column of its own."""
+        fields: dict[str, str] = {}
         for placed in self.source.names:
-            if placed.name.lower() in (name.lower() for name in rows.columns):
+            if placed.name.lower() in (name.lower() for name in (*rows.columns, *fields)):
                 continue
             path = ".".join(quoted(part) for part in placed.name.split("."))
             try:
-                rows = rows.withColumn(placed.name, F.col(path))
+                _ = rows.select(F.col(path)).schema
             except PySparkException as error:
                 message = f"{placed.what} needs a column; got {shown(placed.name)}"
                 raise self._error(f"{message}; {cause(str(error))}", placed.at) from error
-        return rows
+            fields[placed.name] = path
+        return fields
 
     def _window(self, rows: DataFrame) -> WindowSpec:
         """The window over the columns as the stream spells them, whose types must fit it."""

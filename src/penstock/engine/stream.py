@@ -1,4 +1,4 @@
-"""What a user writes: a stream, its window, its keys, its aggregates.
+"""What a user writes: a stream, its operators, its window, its keys, its aggregates.
 
 ps.stream(df, event_time="ts").window("60 s", every="5 s").by("host").agg(n=ps.count())
 """
@@ -7,36 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType
 
-from penstock.engine.failures import cause
-from penstock.engine.schema import check_rows, column, has_watermark
-from penstock.engine.window_query import Windowed
-from penstock.errors import SchemaError, SpecificationError, UsageError, complaint
-from penstock.network.progress import Heartbeat, Progress, Punctuation
-from penstock.windows import (
-    Late,
-    SessionSpec,
-    WindowSpec,
-    cumulative,
-    parse_duration,
-    spark_aligned,
+from penstock.engine.operators import (
+    added,
+    applied,
+    as_expression,
+    chosen,
+    joined,
+    same_columns,
 )
-from penstock.windows.amounts import length
+from penstock.engine.schema import column, has_watermark
+from penstock.engine.window_query import Windowed
+from penstock.errors import SpecificationError, UsageError, complaint
+from penstock.network.operators import Operator, Source, Union, filtered, upstream
+from penstock.network.progress import Progress
+from penstock.windows import Late, SessionSpec, WindowSpec, cumulative, spark_aligned
 from penstock.windows.kinds import ROW_NUM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from penstock.windows.amounts import DomainUnit
     from penstock.windows.durations import Duration, Instant
 
-_PROGRESS = get_args(Progress)
 WATERMARK = "spark.watermarkDelayMs"
 
 
@@ -45,7 +42,7 @@ class Stream:
     """Rows with an event time: a DataFrame, batch or stream.
 
     Args:
-        rows: the DataFrame.
+        rows: the DataFrame. Where windows of a stream are the rows, it has their columns only.
         event_time: its column that windows are over: of type timestamp, or a whole number; None if
             all windows count rows.
         slack: how far the watermark stays behind the newest row, in microseconds, or in steps of a
@@ -54,16 +51,18 @@ class Stream:
             "consistent" counts it only if all of its windows are open.
         progress: how the stream says how far it is, if not by a slack.
         order: the columns that say in which order the rows of a batch arrive.
-        filters: the predicates that `rows` have been filtered by.
+        node: the operator of a network that the rows come from.
+        name: what its rows are called as a query of a network; None if they are none.
     """
 
     rows: DataFrame
     event_time: str | None
-    slack: int = 0
-    late: Late = "generous"
-    progress: Progress | None = None
-    order: tuple[str, ...] = ()
-    filters: tuple[str, ...] = ()
+    slack: int
+    late: Late
+    progress: Progress | None
+    order: tuple[str, ...]
+    node: Operator
+    name: str | None = None
 
     @cached_property
     def own_watermark(self) -> int | None:
@@ -83,17 +82,65 @@ class Stream:
         of = column(self.rows, "event_time", self.event_time).dataType
         return "value" if isinstance(of, IntegralType) else "time"
 
+    @property
+    def is_streaming(self) -> bool:
+        """Whether rows go on coming."""
+        sources = (one for one in upstream(self.node) if isinstance(one, Source))
+        return any(isinstance(s.rows.of, DataFrame) and s.rows.of.isStreaming for s in sources)
+
     def where(self, predicate: str | Column) -> Stream:
         """The rows for which a predicate holds, and all punctuation."""
-        kept = F.expr(predicate) if isinstance(predicate, str) else predicate
-        if isinstance(self.progress, Punctuation):
-            kept = kept | F.expr(self.progress.where)
-        try:
-            filters = (*self.filters, str(predicate))
-            return replace(self, rows=self.rows.where(kept), filters=filters)
-        except PySparkException as error:
-            rule = "must be a predicate over the stream's columns"
-            raise SchemaError(complaint("where()", rule, cause(str(error)))) from error
+        return self._with(filtered(self.node, as_expression("where()", predicate)))
+
+    filter = where
+
+    def with_columns(self, **columns: str | Column) -> Stream:
+        """The rows with more columns, or with others in place of some, as name = expression."""
+        return self._with(added(self.node, self.rows, self.event_time, columns))
+
+    def select(self, *columns: str, **computed: str | Column) -> Stream:
+        """Some columns, and others that are computed, as name = expression."""
+        stream = self._with(chosen(self.node, self.rows, self.event_time, columns, computed))
+        kept = [name.lower() for name in stream.rows.columns]
+        time = self.event_time
+        return stream if time is None or time.lower() in kept else replace(stream, event_time=None)
+
+    def join(
+        self, relation: DataFrame, on: str | Mapping[str, str], *, name: str = "relation"
+    ) -> Stream:
+        """Each row with the row of a stored relation that it refers to; others are left out.
+
+        Args:
+            relation: a DataFrame that is no stream, in which each key is there once.
+            on: the column that both have, or stream's column → relation's column.
+            name: what the relation is called.
+        """
+        return self._with(joined(self.node, self.rows, relation, on, name, semi=False))
+
+    def semi_join(
+        self, relation: DataFrame, on: str | Mapping[str, str], *, name: str = "relation"
+    ) -> Stream:
+        """The rows that refer to a row of a stored relation.
+
+        Args:
+            relation: a DataFrame that is no stream.
+            on: as for `join`.
+            name: what the relation is called.
+        """
+        return self._with(joined(self.node, self.rows, relation, on, name, semi=True))
+
+    def union(self, other: Stream) -> Stream:
+        """All rows of both, which must have the same columns and the same event time."""
+        same_columns(self, other)
+        return self._with(Union((self.node, other.node)), self.rows.unionByName(other.rows))
+
+    def named(self, name: str) -> Stream:
+        """The same rows, as a query of a network that has this name."""
+        return replace(self, name=name)
+
+    def _with(self, node: Operator, rows: DataFrame | None = None) -> Stream:
+        rows = applied(node, self.node, self.rows, self.progress) if rows is None else rows
+        return replace(self, rows=rows, node=node, name=None)
 
     def window(
         self,
@@ -139,62 +186,3 @@ class Stream:
             hint = "name it: ps.stream(df, event_time=…)"
             raise UsageError(complaint(what, "needs a stream with an event time", None, hint))
         return self.event_time
-
-
-def stream(
-    rows: DataFrame,
-    event_time: str | None = None,
-    slack: Duration = 0,
-    late: Late = "generous",
-    *,
-    progress: Progress | None = None,
-    order: str | Sequence[str] | None = None,
-) -> Stream:
-    """The rows of a DataFrame, batch or stream, as a stream with an event time.
-
-    Args:
-        rows: the DataFrame.
-        event_time: its column that windows are over: of type timestamp, or any whole number that
-            rows are ordered by; not needed for windows that count rows.
-        slack: how late rows may come, such as "2 seconds" (whole milliseconds), or a plain number
-            where the event time is one.
-        late: what becomes of later ones: "generous" counts them in the windows that are still
-            open, as Spark does; "consistent" only if all of their windows are open.
-        progress: how the stream says how far it is, in place of a slack: `ps.punctuation`,
-            `ps.ordered_by`, `ps.row_slack` or `ps.heartbeat`.
-        order: the column or columns by which rows are numbered, where a window counts rows; the
-            event time if none is given. Each batch goes on where the one before it ended.
-    """
-    check_rows(rows, event_time)
-    listed = (order,) if isinstance(order, str) else tuple(order or ())
-    for name in listed:
-        column(rows, "order", name)
-    if not listed and event_time is not None:
-        listed = (event_time,)
-    return _with_progress(Stream(rows, event_time, 0, late, progress, listed), slack)
-
-
-def _with_progress(stream: Stream, slack: Duration) -> Stream:
-    """The stream with its slack, if it fits the rest."""
-    if stream.progress is not None:
-        if not isinstance(stream.progress, _PROGRESS):
-            hint = "such as ps.punctuation(where=…, up_to=…)"
-            rule = "must be one of penstock's ways to tell how far a stream is"
-            raise SpecificationError(complaint("progress", rule, stream.progress, hint))
-        if slack:
-            rule = "must be 0 where progress is given: one of them says how far the stream is"
-            raise SpecificationError(complaint("slack", rule, slack))
-        if stream.own_watermark is not None:
-            rule = "must be None for rows that bring a watermark"
-            raise SpecificationError(complaint("progress", rule, str(stream.progress)))
-        if isinstance(stream.progress, Heartbeat) and stream.unit != "time":
-            rule = "must be a timestamp where a heartbeat says how far the stream is"
-            raise SpecificationError(complaint("event_time", rule, stream.event_time))
-        return stream
-    if stream.unit == "value":
-        return replace(stream, slack=length(slack, "slack", "value"))
-    micros = parse_duration(slack, "slack")
-    if micros % 1000:
-        rule = "must be whole milliseconds"
-        raise SpecificationError(complaint("slack", rule, slack, "Spark's watermark has no finer"))
-    return replace(stream, slack=micros)

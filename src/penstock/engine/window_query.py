@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
@@ -21,11 +21,13 @@ from penstock.engine.lowering import Lowered
 from penstock.engine.probe import look
 from penstock.engine.progress import watermarked
 from penstock.engine.record import forget, recorded, remember
+from penstock.engine.results import built_with_watermark, conditions, results_of
 from penstock.engine.run import METRIC, Run
 from penstock.engine.schema import check_keys, check_window, lower_all
 from penstock.engine.step import Step, count_lost, quoted
 from penstock.engine.watermark import known_late, late_watermark
 from penstock.errors import PenstockError, UsageError, complaint
+from penstock.network.operators import Aggregate, Operator
 from penstock.network.progress import Punctuation
 from penstock.network.query import Query
 from penstock.windows import (
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.engine.stream import Stream
-    from penstock.network.aggregates import Aggregate
+    from penstock.network.aggregates import Aggregate as Asked
 
 BY_PROCESSOR = Evaluation(
     (), "Spark has no operator for it; it keeps partials in state", "processor"
@@ -63,7 +65,7 @@ class Windowed:
         check_keys(self.stream.rows, keys)
         return replace(self, keys=keys)
 
-    def agg(self, /, **aggregates: Aggregate) -> WindowQuery:
+    def agg(self, /, **aggregates: Asked) -> WindowQuery:
         """The answers of every window, as result column = aggregate."""
         stream = self.stream
         query = Query(
@@ -73,7 +75,7 @@ class Windowed:
             stream.late,
             stream.progress,
             stream.order,
-            stream.filters,
+            conditions(stream.node),
         )
         return WindowQuery(stream, query)
 
@@ -86,11 +88,13 @@ class WindowQuery:
         stream: the rows.
         query: what is asked of them.
         density: how full the panes are, if known; it decides how the windows are computed.
+        name: of the query in a network; None if it has none.
     """
 
     stream: Stream
     query: Query
     density: Density | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         check_window(self.stream.rows, self.query)
@@ -98,6 +102,22 @@ class WindowQuery:
             stateful.check(self.stream.rows, self.query)
         else:
             _ = self._lowered  # refuses what does not fit, before anything starts
+
+    @property
+    def node(self) -> Operator:
+        """The operator of a network whose rows are the answers."""
+        return Aggregate(self.stream.node, self.query)
+
+    def named(self, name: str) -> Self:
+        """The same query, with a name in a network."""
+        return replace(self, name=name)
+
+    def results(self) -> Stream:
+        """The answers as a stream, for filters and windows over windows.
+
+        Its event time is `window_time`, the last microsecond of each window.
+        """
+        return results_of(self)
 
     @property
     def _by_processor(self) -> bool:
@@ -124,8 +144,11 @@ class WindowQuery:
         Args:
             checkpoint: for a stream, the checkpointLocation that `writeStream` will be given.
         """
-        if not self.stream.rows.isStreaming:
+        if not self.stream.is_streaming:
             return self._compute(self._data(), self.evaluation, None, None)
+        if not self.stream.rows.isStreaming:
+            hint = "give it to a network: ps.Network(query).start(…)"
+            raise UsageError(complaint("windows over windows", "run in a network", "one", hint))
         checkpoint = _checked(checkpoint)
         evaluation = remember(checkpoint, self.query, self.evaluation)
         accounts = f"{METRIC}_{uuid4().hex[:8]}"
@@ -149,6 +172,9 @@ class WindowQuery:
             return rows
         if query.window.rattr == ROW_NUM:
             return self._data()
+        if self.query.window.unit == "time":
+            # The stream says how far it is with all of its rows, not with those that are asked for.
+            return built_with_watermark(stream.node)
         slack = stream.slack if self.query.window.unit == "time" else stream.slack * 1000
         return watermarked(rows, query.window.rattr, slack, stream.progress)
 
