@@ -8,6 +8,8 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 from importlib.metadata import version
 
 from penstock.engine.cql import cql
+from penstock.engine.network import Network
+from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream
@@ -46,6 +48,8 @@ __version__ = version("penstock")
 __all__ = [
     "Density",
     "Fold",
+    "Network",
+    "NetworkRun",
     "PenstockError",
     "Run",
     "Stream",
