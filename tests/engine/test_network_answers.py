@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -47,7 +48,7 @@ def frame(spark: SparkSession, rows: list[dict]) -> DataFrame:
     return spark.createDataFrame(listed, SCHEMA)
 
 
-def queries(rows: DataFrame, **terms: object) -> dict[str, ps.Stream | ps.WindowQuery]:
+def queries(rows: DataFrame, **terms: Any) -> dict[str, ps.WindowQuery]:
     """Queries of all shapes over one stream."""
     packets = ps.stream(rows, event_time="ts", **terms)
     tcp = packets.where("protocol = 'TCP'")
@@ -77,11 +78,8 @@ def queries(rows: DataFrame, **terms: object) -> dict[str, ps.Stream | ps.Window
     }
 
 
-def alone(asked: dict[str, ps.Stream | ps.WindowQuery]) -> dict[str, list[tuple]]:
-    return {
-        name: rows_of(q.dataframe() if isinstance(q, ps.WindowQuery) else q.rows)
-        for name, q in asked.items()
-    }
+def alone(asked: dict[str, ps.WindowQuery]) -> dict[str, list[tuple]]:
+    return {name: rows_of(query.dataframe()) for name, query in asked.items()}
 
 
 def rows_of(answers: DataFrame) -> list[tuple]:

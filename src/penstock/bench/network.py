@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.bench.packets import WORKLOAD, ours, source, sparks, write
+from penstock.bench.packets import BELOW, WORKLOAD, ours, source, sparks, write
+from penstock.control.observation import Observation
+from penstock.control.settings import Warmup
+from penstock.control.statistics import Statistics
+from penstock.network.operators import kind
 
 MILLION = 1_000_000
 WANTED = {"speedup": 6, "marginal": 1.5, "prediction_error": 0.25}
@@ -73,12 +77,14 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         for query in NAMES:
             say(f"one query: {query}")
             case.penstock([query], one)
+        error = _prediction_error(case, say)
     measured = rows * per_batch * (batches - 1)
     compared = [k for k in theirs.answers if k in mine.answers]
     differ = sum(theirs.answers[k] != mine.answers[k] for k in compared)
     return {
         "speedup": round(theirs.median / mine.median, 2),
         "marginal": round(mine.median / one.median, 2),
+        "prediction_error": round(error, 3),
         "wanted": WANTED,
         "rows": measured,
         "penstock_us_per_row": round(mine.median / measured * 1e6, 3),
@@ -102,6 +108,25 @@ class _Case:
     per_batch: int
     say: Callable[[str], None]
     runs: int = 0
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def observed(self, files: int, keep: float) -> list[Observation]:
+        """Batches of so many files, of which a share of the packets is looked at."""
+        self.runs += 1
+        where = self.folder / f"source-{self.runs}-all"
+        rows = source(self.spark, where, self.files, files)
+        network = ours(rows, NAMES, keep)
+        self.kinds = {name: kind(one) for one, name in network.graph.names.items()}
+        run = network.start(
+            str(self.folder / f"checkpoint-{self.runs}"),
+            sink=lambda batch, _: _hashes(batch) and None,
+            trigger={"availableNow": True},
+        )
+        run.wait()
+        run.statistics()
+        measure = run.parts[0].measure
+        assert measure is not None  # noqa: S101 - the network is one part
+        return list(measure.observations)[1:]  # the first is start-up
 
     def penstock(self, names: list[str], into: Measured, *, warm: bool = False) -> None:
         """The queries as one network."""
@@ -139,6 +164,36 @@ class _Case:
     def _rows(self, *, warm: bool, of: str) -> DataFrame:
         files = self.files[: 2 * self.per_batch] if warm else self.files
         return source(self.spark, self.folder / f"source-{self.runs}-{of}", files, self.per_batch)
+
+
+SEEN = ((1, 1.0), (2, 0.5), (2, 1.0), (1, 0.25), (1, 0.5))
+UNSEEN = ((2, 0.75), (1, 0.75), (2, 0.125))
+"""Files in a batch, and the share of the packets that is kept: to learn from, and to predict."""
+
+
+def _prediction_error(case: _Case, say: Callable[[str], None]) -> float:
+    """How far predicted durations are off, as a share of the real ones (the median)."""
+    learnt: Statistics | None = None
+    whole: dict[str, float] = {}
+    for files, keep in SEEN:
+        say(f"learning: {files} files a batch, {keep:g} of the packets kept")
+        for seen in case.observed(files, keep):
+            if learnt is None:
+                none = Warmup(seconds=0, batches=0)
+                learnt = Statistics(case.kinds, ["packets"], NAMES, warmup=none)
+            if keep == 1:
+                whole = {n: f.rows_in / seen.rows["packets"] for n, f in seen.operators.items()}
+            learnt.observe(replace(seen, batch=learnt.now.batches, at=float(learnt.now.batches)))
+    assert learnt is not None  # noqa: S101 - there were batches
+    errors = []
+    for files, keep in UNSEEN:
+        say(f"predicting: {files} files a batch, {keep:g} of the packets kept")
+        for seen in case.observed(files, keep):
+            rows = seen.rows["packets"]
+            # The stream and the drop see all packets; what is above the drop sees those it keeps.
+            expected = {n: rows * share * (1 if n in BELOW else keep) for n, share in whole.items()}
+            errors.append(abs(learnt.predict(expected) - seen.seconds) / seen.seconds)
+    return statistics.median(errors)
 
 
 def _seconds(streams: list[StreamingQuery]) -> float:

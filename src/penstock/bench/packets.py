@@ -71,16 +71,20 @@ def source(spark: SparkSession, folder: Path, files: list[Path], per_batch: int)
     return reader.parquet(str(folder))
 
 
-def ours(rows: DataFrame, names: list[str], keep: float = 1.0) -> ps.Network:
+BELOW = ("packets", "filter 1")
+"""The operators that see all packets, where some are dropped: the stream, and the drop."""
+
+
+def ours(rows: DataFrame, names: list[str], keep: float | None = None) -> ps.Network:
     """Some of the queries as one network.
 
     Args:
         rows: the packets.
         names: of the queries.
-        keep: the share of the packets that are looked at.
+        keep: the share of the packets that a drop lets through; None for no drop.
     """
     packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
-    if keep < 1:
+    if keep is not None:
         packets = packets.where(f"xxhash64(number) & 1023 < {round(keep * 1024)}")
     queries = {}
     for name in names:

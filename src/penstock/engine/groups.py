@@ -71,6 +71,16 @@ def grouped(aggregates: Sequence[Aggregate]) -> list[Group]:
     return groups
 
 
+def are_panes(groups: Sequence[Group]) -> bool:
+    """Whether every group has one tumbling window, so that its panes are its windows."""
+    return all(
+        len(group.aggregates) == 1
+        and group.aggregates[0].query.spec.range == group.aggregates[0].query.spec.slide
+        and group.aggregates[0].query.spec.start is None
+        for group in groups
+    )
+
+
 @dataclass
 class Columns:
     """The slots of a level: its keys, and its partial aggregates.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -39,6 +40,9 @@ from penstock.network.operators import (
 
 EVERY, MOST = 10.0, 1000
 """Seconds after which groups are looked at again, and how many of them."""
+
+KEPT = 100
+"""Batches that can be looked at again."""
 
 Write = Callable[[DataFrame, int], None]
 
@@ -74,17 +78,19 @@ class Measure:
         clock: seconds.
         stream: Spark's handle on it, once it runs.
         statistics: what has been learnt.
+        observations: the last batches that it was learnt from.
     """
 
     part: Part
     clock: Callable[[], float] = time.monotonic
     stream: StreamingQuery | None = None
     statistics: Statistics = field(init=False)
+    observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
     _next_look: float = 0.0
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
-    _groups: dict[str, dict[tuple[object, ...], Moments]] = field(default_factory=dict)
+    _groups: dict[Aggregate, dict[tuple[object, ...], Moments]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -95,32 +101,28 @@ class Measure:
             list(graph.queries),
         )
 
-    def around(self, deliver: Write) -> Write:
-        """What is done with each batch, with a look at what Spark says of the one before it."""
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a look at the groups of each query."""
+        grouped = any(aggregate.query.keys for aggregate in self.part.delivered)
+        return grouped and self.clock() >= self._next_look
 
-        def delivered(batch: DataFrame, number: int) -> None:
-            due = self.clock() >= self._next_look and self.part.delivered
-            if due:
-                batch = batch.persist()
-            try:
-                deliver(batch, number)
-                if due:
-                    self._look(batch)
-            finally:
-                if due:
-                    batch.unpersist()
-            last = self.stream.lastProgress if self.stream is not None else None
-            if last is not None:
-                self.take([json.loads(last.json)])
+    def look(self, batch: DataFrame) -> None:
+        """Notes what the groups of each query have had; a job of its own, so not in each batch.
 
-        return delivered
-
-    def _look(self, batch: DataFrame) -> None:
-        """What the groups of each query have had; a job of its own, so it is not done each time."""
+        Args:
+            batch: answers, in memory.
+        """
         self._next_look = self.clock() + EVERY
-        for name, node in self.part.graph.queries.items():
-            if isinstance(node, Aggregate) and node.query.keys:
-                self.answered(name, self.part.groups(batch, node, MOST))
+        found = self.part.groups(batch, MOST)
+        with self._lock:
+            self._groups = found
+
+    def catch_up(self) -> None:
+        """Learns from what Spark says of the batch before this one."""
+        last = self.stream.lastProgress if self.stream is not None else None
+        if last is not None:
+            self.take([json.loads(last.json)])
 
     def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Learns from Spark's reports of batches; those that are known already are passed over."""
@@ -135,13 +137,13 @@ class Measure:
                     continue
                 if self._waiting is not None:
                     self._read_shares(report)
-                    self.statistics.observe(self._observation(self._waiting))
+                    self._learn(self._waiting)
                 self._waiting = dict(report)
 
-    def answered(self, query: str, groups: dict[tuple[object, ...], Moments]) -> None:
-        """Notes what the groups of a query had in a batch."""
-        with self._lock:
-            self._groups[query] = groups
+    def _learn(self, report: Mapping[str, Any]) -> None:
+        observation = self._observation(report)
+        self.observations.append(observation)
+        self.statistics.observe(observation)
 
     def _read_shares(self, report: Mapping[str, Any]) -> None:
         seen = report.get("observedMetrics", {}).get(self.part.metric or "", {})
@@ -219,7 +221,7 @@ class Measure:
                     seen[f"q{number}_squares"] or 0.0,
                     windows,
                 )
-                found[name] = Answers(overall, self._groups.pop(name, {}))
+                found[name] = Answers(overall, self._groups.pop(node, {}))
         return found
 
 

@@ -84,16 +84,16 @@ class Network:
         alone: dict[str, str] = {}
         for name, node in self.graph.queries.items():
             aggregates = [one for one in upstream(node) if isinstance(one, Aggregate)]
-            reason = next((why for one in aggregates if (why := _why_alone(one))), "")
+            reason = next((said for one in aggregates if (said := _why_alone(one))), "")
             if reason:
                 alone[name] = reason
         rest = {n: node for n, node in self.graph.queries.items() if n not in alone}
         parts = Graph(rest).components() if rest else []
-        for name in alone:
+        for name, why in alone.items():
             query = self.queries[name]
             if depth(query.node) > 1 or not isinstance(query, WindowQuery):
                 rule = "must be one that can be computed with others, where it stands on windows"
-                raise UsageError(complaint(f"query {name}", rule, alone[name]))
+                raise UsageError(complaint(f"query {name}", rule, why))
         return Split(tuple(parts), alone)
 
     def batch(self) -> dict[str, DataFrame]:

@@ -117,8 +117,8 @@ def launch(
             part = network.part(graph, where)
             frame = part.frame()
             names, measure = tuple(graph.queries), Measure(part)
-            deliver = _delivery(part, names, sink, sinks)
-            run = _start(frame, where, measure.around(deliver), trigger, ", ".join(names))
+            deliver = _delivery(part, names, sink, sinks, measure)
+            run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
             started.append(RunningPart(run, part, names, measure))
         for name in network.split.alone:
@@ -146,30 +146,43 @@ def _start(
 
 
 def _delivery(
-    part: Part, names: tuple[str, ...], sink: Sink | None, sinks: Mapping[str, Sink]
+    part: Part,
+    names: tuple[str, ...],
+    sink: Sink | None,
+    sinks: Mapping[str, Sink],
+    measure: Measure,
 ) -> Write:
     """What is done with each batch: one action where all answers go to one place."""
     common = [name for name in names if name not in sinks]
-    if not sinks and sink is not None:
-        write = writes(sink)
-        return lambda batch, number: write(part.together(batch), number)
+    own = any(name in sinks for name in names)
+    several = own or not part.in_one_pass
 
     def deliver(batch: DataFrame, number: int) -> None:
-        # Each sink is an action of its own, and must not run the stream again.
-        batch = batch.persist()
-        try:
-            answers = part.answers(batch)
-            todo = [(writes(sinks[name]), answers[name]) for name in names if name in sinks]
-            if common and sink is not None:
-                rest = {name: answers[name] for name in common}
-                todo.append((writes(sink), united(rest)))
-            with ThreadPoolExecutor(len(todo)) as pool:
-                for done in [pool.submit(write, rows, number) for write, rows in todo]:
-                    done.result()
-        finally:
-            batch.unpersist()
+        if not own and sink is not None:
+            writes(sink)(part.together(batch), number)
+            return
+        answers = part.answers(batch)
+        todo = [(writes(sinks[name]), answers[name]) for name in names if name in sinks]
+        if common and sink is not None:
+            todo.append((writes(sink), united({name: answers[name] for name in common})))
+        with ThreadPoolExecutor(len(todo)) as pool:
+            for done in [pool.submit(write, rows, number) for write, rows in todo]:
+                done.result()
 
-    return deliver
+    def kept_and_delivered(batch: DataFrame, number: int) -> None:
+        # Each sink, and each look, is an action of its own, and must not run the stream again.
+        look = measure.due
+        batch = batch.persist() if several or look else batch
+        try:
+            deliver(batch, number)
+            if look:
+                measure.look(batch)
+        finally:
+            if several or look:
+                batch.unpersist()
+        measure.catch_up()
+
+    return kept_and_delivered
 
 
 def united(answers: Mapping[str, DataFrame]) -> DataFrame:

@@ -11,14 +11,16 @@ from functools import cached_property, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from penstock.control.moments import Moments
 from penstock.engine.flow import Flow
+from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import built
 from penstock.engine.results import WINDOW_TIME, rows_of, source_with_watermark
 from penstock.engine.schema import column_type
-from penstock.engine.shared import AGGREGATE, SQUARES, TOTAL, Shared
+from penstock.engine.shared import Shared
 from penstock.engine.slots import WHICH, Branch, Slots, tag
 from penstock.engine.step import quoted
 from penstock.engine.tally import Tally
@@ -33,6 +35,7 @@ from penstock.network.operators import (
     feeds,
     upstream,
 )
+from penstock.network.progress import Punctuation
 
 QUERY = "penstock_query"
 """Which set-valued query a row is an answer of; null for windows."""
@@ -138,32 +141,43 @@ class Part:
         return F.col(ROWS), F.col(ROWS)
 
     def groups(
-        self, frame: DataFrame, aggregate: Aggregate, most: int
-    ) -> dict[tuple[object, ...], Moments]:
-        """What the groups of a query have had, those first for which a sample is worth least.
+        self, frame: DataFrame, most: int
+    ) -> dict[Aggregate, dict[tuple[object, ...], Moments]]:
+        """What the groups of each query have had, those for which a sample is worth least.
 
         Args:
             frame: a batch of the frame.
-            aggregate: whose groups.
-            most: how many, at most.
+            most: how many groups, at most.
         """
-        total, squares = self.moments(aggregate)
-        slots = [self._slots[aggregate][key] for key in aggregate.query.keys]
-        mine = frame.where(F.col(AGGREGATE) == self.shared.number[aggregate])
-        sums = mine.groupBy(*slots).agg(
+        grouped = [aggregate for aggregate in self.delivered if aggregate.query.keys]
+        number = {self.shared.number[aggregate]: aggregate for aggregate in grouped}
+        of = F.col(AGGREGATE)
+        both = [self.moments(aggregate) for aggregate in grouped]
+        total, squares = (
+            F.coalesce(
+                *(F.when(of == n, m[i].cast("double")) for n, m in zip(number, both, strict=True))
+            )
+            for i in (0, 1)
+        )
+        keys = sorted({s for a in grouped for s in self._key_slots(a)})
+        sums = frame.where(of.isin(list(number))).groupBy(AGGREGATE, *keys)
+        counted = sums.agg(
             F.sum(ROWS).cast("double").alias("rows"),
-            F.sum(total.cast("double")).alias("total"),
-            F.sum(squares.cast("double")).alias("squares"),
+            F.coalesce(F.sum(total), F.lit(0.0)).alias("total"),
+            F.coalesce(F.sum(squares), F.lit(0.0)).alias("squares"),
             F.count(F.lit(1)).alias("windows"),
         )
         hardest = F.when(F.col("total") != 0, F.col("squares") / F.col("total") ** 2)
-        found = sums.orderBy(hardest.desc_nulls_first()).limit(most).collect()
-        return {
-            tuple(r[slot] for slot in slots): Moments(
-                r["rows"], r["total"] or 0.0, r["squares"] or 0.0, r["windows"]
-            )
-            for r in found
-        }
+        found = dict[Aggregate, dict[tuple[object, ...], Moments]]()
+        for row in counted.orderBy(hardest.desc_nulls_first()).limit(most).collect():
+            aggregate = number[row[AGGREGATE]]
+            key = tuple(row[slot] for slot in self._key_slots(aggregate))
+            moments = Moments(row["rows"], row["total"], row["squares"], row["windows"])
+            found.setdefault(aggregate, {})[key] = moments
+        return found
+
+    def _key_slots(self, aggregate: Aggregate) -> list[str]:
+        return [self._slots[aggregate][key] for key in aggregate.query.keys]
 
     def answers(self, frame: DataFrame) -> dict[str, DataFrame]:
         """The answers of each query.
@@ -186,15 +200,19 @@ class Part:
             for name in self.graph.queries
         }
 
+    @property
+    def in_one_pass(self) -> bool:
+        """Whether the frame is read once for the answers of all queries together."""
+        nodes = list(self.graph.queries.values())
+        return all(isinstance(n, Aggregate) for n in nodes) and len(set(nodes)) == len(nodes)
+
     def together(self, frame: DataFrame) -> DataFrame:
         """The answers of all queries in one DataFrame, with the name of the query in `query`.
 
         Args:
             frame: from `frame`, or a batch of it.
         """
-        plain = all(isinstance(node, Aggregate) for node in self.graph.queries.values())
-        one_each = len(set(self.graph.queries.values())) == len(self.graph.queries)
-        if plain and one_each:
+        if self.in_one_pass:
             return self._in_one_pass(frame)
         labelled = [
             rows.select(F.lit(name).alias("query"), "*")
@@ -226,7 +244,7 @@ class Part:
 
     def _set_frame(self) -> DataFrame:
         """The rows of set-valued queries: another scan, but one for all of them."""
-        slots, types = Slots("penstock_s"), {}
+        slots, types = Slots("penstock_s"), dict[str, DataType]()
         branches: list[Branch] = []
         flows: dict[Source, Flow] = {}
         for number, name in enumerate(self.set_valued):
@@ -261,7 +279,7 @@ class Part:
 def data_of(source: Source) -> DataFrame:
     """The rows of a stream that are data, without a watermark of ours."""
     rows, progress = rows_of(source), source.progress
-    if not hasattr(progress, "where"):
+    if not isinstance(progress, Punctuation):
         return rows
     return rows.where(~F.coalesce(F.expr(progress.where), F.lit(False)))
 

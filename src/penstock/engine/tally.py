@@ -6,7 +6,7 @@ operator that it passes. They are added up where panes go on to windows, of whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -21,6 +21,15 @@ SAMPLED = "penstock_sampled"
 ONE_IN = 64
 """One row in so many tells which operators it passes."""
 
+COUNTS, SAMPLE, NO_TIME_AT_ALL, IN_NO_WINDOW, LATE_LOST, LATE_PARTIAL = range(6)
+"""What becomes of the rows of a pane: they count, or why they do not, or not everywhere."""
+
+REASONS = {
+    "no_time": NO_TIME_AT_ALL,
+    "in_no_window": IN_NO_WINDOW,
+    "late_lost": LATE_LOST,
+    "late_partial": LATE_PARTIAL,
+}
 _MOST = 62
 
 
@@ -53,14 +62,12 @@ class Tally:
                 mask = mask + F.when(passes, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0))
         return mask
 
-    def observed(
-        self, panes: DataFrame, reasons: Mapping[str, Column], of: Column, mask: Column
-    ) -> DataFrame:
+    def observed(self, panes: DataFrame, reason: Column, of: Column, mask: Column) -> DataFrame:
         """The panes, whose rows are counted as they pass.
 
         Args:
             panes: with the number of their rows, once for every aggregate.
-            reasons: why rows do not count → whether a pane's rows do not.
+            reason: what becomes of a pane's rows.
             of: the number of the aggregate; 0 for the sample.
             mask: of the sample, which operators its rows pass.
         """
@@ -68,8 +75,8 @@ class Tally:
         for number in range(1, self.aggregates + 1):
             sums.append(_total(of == number, rows).alias(f"a{number}_rows"))
             sums += [
-                _total((of == number) & which, rows).alias(f"a{number}_{reason}")
-                for reason, which in reasons.items()
+                _total((of == number) & (reason == code), rows).alias(f"a{number}_{name}")
+                for name, code in REASONS.items()
             ]
         for bit in range(min(len(self.operators), _MOST)):
             passes = (of == 0) & (mask.bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)

@@ -1,0 +1,33 @@
+"""What the columns of a shared frame are called, on the way from rows to answers."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from penstock.engine.columns import EVENT_TIME
+from penstock.windows import WindowSpec
+
+AGGREGATE, GROUP, PANE, CLOSE = (
+    f"penstock_{name}" for name in ("aggregate", "group", "pane", "close")
+)
+TIME, LATE, END, ENDS = (f"penstock_{name}" for name in ("time", "late", "end", "ends"))
+MARK, FIRST, LAST, REASON = (f"penstock_{n}" for n in ("mark", "first", "last", "reason"))
+START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of", "time_of"))
+
+TOTAL, SQUARES = "penstock_total", "penstock_squares"
+"""Sum and sum of squares of what a query sums, for its statistics."""
+
+NO_TIME = -(1 << 63)
+"""The pane of rows without a time."""
+
+DUMMY = WindowSpec(range=1, slide=1, rattr="ts", sattr="ts")
+"""What number 0 has in the arrays of parameters."""
+
+Answers = dict[str, str]
+"""Name of a key or result → the slot of the frame that it is in."""
+
+
+def window_end(micros: Column) -> Column:
+    """The end of a window, by which Spark evicts its state."""
+    return F.timestamp_micros(micros).alias("window_end", metadata=EVENT_TIME)

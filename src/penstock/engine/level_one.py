@@ -1,0 +1,212 @@
+"""Aggregates over streams: rows are folded into panes that groups share, and panes into windows.
+
+rows ─► tag (group, pane) ─► panes ─► explode (aggregate, window_end) ─► windows
+                               └─► accounts and statistics
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.engine.columns import EVENT_TIME
+from penstock.engine.flow import Flow
+from penstock.engine.frame import (
+    AGGREGATE,
+    CLOSE,
+    DUMMY,
+    END,
+    ENDS,
+    FIRST,
+    GROUP,
+    LAST,
+    LATE,
+    MARK,
+    NO_TIME,
+    PANE,
+    REASON,
+    TIME,
+    Answers,
+    window_end,
+)
+from penstock.engine.groups import ROWS, Columns, Group, are_panes, value_name
+from penstock.engine.slots import WHICH, Branch, tag
+from penstock.engine.step import quoted
+from penstock.engine.tally import (
+    COUNTS,
+    IN_NO_WINDOW,
+    LATE_LOST,
+    LATE_PARTIAL,
+    NO_TIME_AT_ALL,
+    SAMPLE,
+    SAMPLED,
+)
+from penstock.engine.timing import Timing, pick
+from penstock.engine.watermark import known_late
+from penstock.network.aggregates import Aggregate as Asked
+from penstock.network.operators import Aggregate, Operator, Source, base
+from penstock.windows.grid import Grid
+
+if TYPE_CHECKING:
+    from penstock.engine.shared import Shared
+
+
+@dataclass(frozen=True)
+class LevelOne:
+    """The aggregates of a network that stand on streams.
+
+    Args:
+        shared: all aggregates.
+    """
+
+    shared: Shared
+
+    def compute(self) -> tuple[DataFrame, dict[Aggregate, Answers]]:
+        """The answers of all aggregates over streams, and where each has its own."""
+        shared, groups = self.shared, self.shared.groups
+        flows = {source: Flow.over(source, rows) for source, rows in shared.rows.items()}
+        columns, asked = shared.columns(), dict[Aggregate, dict[str, Asked]]()
+        for group in groups:
+            feed = group.feeds[0]
+            flow = flows[_source(feed)]
+            flow.add(feed)
+            view = flow.view(feed)
+            group.key_slots = columns.take_keys(view, group.keys)
+            asked |= {of: shared.asked(of, view) for of in group.aggregates}
+            listed = [a for of in group.aggregates for a in asked[of].values()]
+            group.slots = columns.take_partials(view, listed)
+        tagged = [self._tagged(source, flow, groups, columns) for source, flow in flows.items()]
+        rows = reduce(DataFrame.unionByName, tagged)
+        panes = rows.groupBy(CLOSE, GROUP, PANE, *columns.key_types).agg(*columns.partial())
+        windows = self._windows(panes, groups, columns)
+        answers = {
+            a: dict(zip(group.keys, group.key_slots, strict=True))
+            | {name: group.slots[function] for name, function in asked[a].items()}
+            for group in groups
+            for a in group.aggregates
+        }
+        return shared.answered(windows, columns), answers
+
+    def _tagged(
+        self, source: Source, flow: Flow, groups: Sequence[Group], columns: Columns
+    ) -> DataFrame:
+        """The rows of a stream, each once for every group that it is in."""
+        branches = [
+            Branch(feed, number, _slots_of(group))
+            for number, group in enumerate(groups, start=1)
+            for feed in group.feeds
+            if _source(feed) == source
+        ]
+        for branch in branches:
+            flow.add(branch.feed)
+        if self.shared.late is not None:
+            # One row, read once a batch: it is put beside the rows before it is looked into.
+            flow.frame = flow.frame.select("*", self.shared.late.alias(MARK))
+        time = F.unix_micros(F.col(quoted(_event_time(source, flow))))
+        always = {TIME: time}
+        late = known_late(F.col(MARK)) if self.shared.late is not None else None
+        if late is not None:
+            always[LATE] = late
+        sample: Column | None = None
+        if self.shared.tally is not None:
+            sample = self.shared.tally.sample(source, flow, time)
+            always[SAMPLED] = self.shared.tally.mask(source, flow)
+        rows = tag(flow, branches, columns.inputs, always, sample=sample)
+        group = pick(F.col(WHICH), [*(b.target for b in branches), 0]).cast("int")
+        rows = rows.select("*", group.alias(GROUP))
+        return self._paned(rows, groups, columns)
+
+    def _paned(self, rows: DataFrame, groups: Sequence[Group], columns: Columns) -> DataFrame:
+        grids = [Grid(1, 0), *(group.grid for group in groups)]
+        which, t = F.col(GROUP), F.col(TIME)
+        width, phase = (
+            pick(which, [grid.width for grid in grids]),
+            pick(which, [grid.phase for grid in grids]),
+        )
+        pane = F.coalesce(t - F.pmod(t - phase, width), F.lit(NO_TIME))
+        if self.shared.tally is not None:
+            pane = F.when(which == 0, F.col(SAMPLED)).otherwise(pane)
+        rows = rows.select("*", pane.alias(PANE))
+        close = F.lit(0)
+        if self.shared.late is not None:
+            after = F.col(LATE) + 1
+            due = F.when((which > 0) & t.isNotNull(), self._due(groups))
+            at = F.greatest(due, after)  # which passes over what is null
+            close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
+        kept = [GROUP, PANE, *columns.inputs]
+        return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
+
+    def _due(self, groups: Sequence[Group]) -> Column:
+        """When the first window of a group that may have the pane is over."""
+        most = max(len(group.aggregates) for group in groups)
+        ends = []
+        for i in range(most):
+            specs = [g.aggregates[min(i, len(g.aggregates) - 1)].query.spec for g in groups]
+            ends.append(Timing([DUMMY, *specs]).first_end(F.col(PANE), F.col(GROUP)))
+        return ends[0] if most == 1 else F.least(*ends)
+
+    def _windows(self, panes: DataFrame, groups: Sequence[Group], columns: Columns) -> DataFrame:
+        """Panes, or the windows that they are, merged into windows."""
+        number = self.shared.number
+        members = [[0], *([number[a] for a in group.aggregates] for group in groups)]
+        if all(len(those) == 1 for those in members):
+            which = pick(F.col(GROUP), [those[0] for those in members]).cast("int")
+            spread = panes.select("*", which.alias(AGGREGATE))
+        else:
+            listed = F.array(*(F.array(*map(F.lit, those)) for those in members))
+            spread = panes.select("*", F.explode_outer(listed[F.col(GROUP)]).alias(AGGREGATE))
+        timing, of = self.shared.timing, F.col(AGGREGATE)
+        t = F.when((of > 0) & (F.col(PANE) != NO_TIME), F.col(PANE))
+        spread = spread.select("*", t.alias(TIME))
+        t = F.col(TIME)
+        first, last = timing.first_end(t, of).alias(FIRST), timing.last_end(t, of).alias(LAST)
+        spread = spread.select("*", first, last)
+        spread = spread.select("*", self._reason(timing.in_no_window(t, of)).alias(REASON))
+        if self.shared.tally is not None:
+            spread = self.shared.tally.observed(spread, F.col(REASON), of, F.col(PANE))
+        spread = spread.where(F.col(REASON).isin(COUNTS, LATE_PARTIAL))
+        first, last = F.col(FIRST), F.col(LAST)
+        keys = [AGGREGATE, *columns.key_types]
+        partials = [ROWS, *columns.lowered]
+        if are_panes(groups):
+            return spread.select(*keys, *partials, window_end(first))
+        ends = F.sequence(first, last, timing.slide(of))
+        exploded = spread.select(*keys, *partials, ends.alias(ENDS)).select(
+            *keys, *partials, F.explode_outer(ENDS).alias(END)
+        )
+        ended = exploded.select(*keys, *partials, window_end(F.col(END)))
+        return ended.groupBy("window_end", *keys).agg(*columns.merged())
+
+    def _reason(self, gap: Column | None) -> Column:
+        """Whether the rows of a pane count in windows of an aggregate, or why they do not."""
+        of, t, first, last = map(F.col, (AGGREGATE, TIME, FIRST, LAST))
+        reason = F.when(of == 0, SAMPLE).when(t.isNull(), NO_TIME_AT_ALL)
+        if gap is not None:
+            reason = reason.when(gap, IN_NO_WINDOW)
+        if self.shared.late is not None:
+            closed = F.unix_micros(CLOSE)
+            strict = [0, *(int(a.query.late == "consistent") for a in self.shared.aggregates)]
+            lost = (last < closed) | ((pick(of, strict) == 1) & (first < closed))
+            reason = reason.when(lost, LATE_LOST).when(first < closed, LATE_PARTIAL)
+        return reason.otherwise(COUNTS)
+
+
+def _slots_of(group: Group) -> dict[str, str]:
+    keys = dict(zip(group.key_slots, group.keys, strict=True))
+    return keys | {value_name(s): a.column or "" for a, s in group.slots.items() if s != ROWS}
+
+
+def _source(feed: Operator) -> Source:
+    found = base(feed)
+    assert isinstance(found, Source)  # noqa: S101 - a feed of the first level
+    return found
+
+
+def _event_time(source: Source, flow: Flow) -> str:
+    names = flow.named[source]
+    return next(name for name in names if name.lower() == (source.event_time or "").lower())
