@@ -37,6 +37,7 @@ def predicted(costs: Costs, network: Network, rows: float, **keep: float) -> flo
 @pytest.mark.parametrize("least", [0.1, 1.0], ids=["sheds", "never sheds"])
 def test_known_costs_are_found_within_a_fifth_after_thirty_batches(name, seed, least):
     # A guess that is off by up to three times is calibrated; then the stream runs half as fast.
+    # Of a hundred seeds about two leave one operator further off, by up to 0.4.
     network, rng = NETWORKS[name], np.random.default_rng(seed)
     prior = calibrate(network.believed(3.0, rng), network.calibration(rng))
     slower = network.with_(slower=2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,10 +20,12 @@ from penstock.control import (
     Statistics,
     StreamStatistics,
     Warmup,
+    calibrate,
 )
 from penstock.control.prior import Prior
 from penstock.errors import SpecificationError, UsageError
 from tests.control import naive
+from tests.control.simulated import PIPELINE
 
 OPERATORS = {"web": "filter", "bytes": "aggregate"}
 NO_WARMUP = Warmup(seconds=0.0, batches=0)
@@ -153,6 +156,28 @@ def test_warm_up_tells_nothing_of_costs_and_rates_but_counts_are_counts():
     found = observed([*slow, *quick], warmup=warm)
     assert found.predict({"web": 1000.0, "bytes": 500.0}) == pytest.approx(1.0, rel=0.05)
     assert found.streams["packets"].rate == pytest.approx(1000.0, rel=0.01)
+
+
+def test_a_whole_network_is_known_after_warm_up_and_thirty_batches():
+    # For half a minute everything takes three times as long, and then not any more.
+    network, rng = PIPELINE, np.random.default_rng(3)
+    prior = calibrate(network.believed(3.0, rng), network.calibration(rng))
+    found = Statistics(network.kinds, ["packets"], prior=prior)
+    cold = [*network.with_(slower=3.0).batches(3, rng, keep=(0.3, 1.0))]
+    assert cold[-1].at > 30
+    for each in cold:
+        found.observe(each)
+    assert found.costs.batches == 0
+    for each in network.batches(30, rng, keep=(0.3, 1.0), first=3):
+        found.observe(each)
+    assert found.costs.batches == 30
+    assert found.costs.fixed == pytest.approx(network.fixed, rel=0.2)
+    for name, operator in network.operators.items():
+        assert found.operators[name].cost == pytest.approx(operator.cost, rel=0.2)
+        assert found.operators[name].selectivity == pytest.approx(operator.selectivity, rel=0.02)
+    full = network.counts(1.5e6, {})
+    rows_in = {name: flow.rows_in for name, flow in full.items()}
+    assert found.predict(rows_in) == pytest.approx(network.seconds(full), rel=0.1)
 
 
 def test_the_rate_is_what_arrives_not_what_is_taken():

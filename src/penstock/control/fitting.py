@@ -7,12 +7,12 @@ factor that they have in common. They are the numbers, none below 0, that make t
   + Σ over costs    (factor - speed)² / (spread · the greater of the two)²
 
 - A batch that is twice as long may be off by twice as much: errors are relative.
-- A batch that is off by more than 1.5 times the noise pulls no harder than one that is off by just
-  that much (Huber 1964): a pause for garbage collection is not a cost.
+- A batch that is off by more than 1.5 times the noise counts less, by the square of how much more:
+  the further off, the weaker its pull. A pause for garbage collection is not a cost.
 - A cost that is far from its belief costs at most 1/spread², so that data overrule a wrong belief.
 
 Noise, expectation and weights depend on the answer, so it is found in rounds. How sure each factor
-is comes from the curvature of the sum above.
+is comes from the curvature of the sum above (`uncertain` is its inverse).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from penstock.control.nonnegative import Floats, nonnegative
 _LOOSE = (30.0, 10.0, 3.0)  # times the spread, in the first rounds: data speak first
 _ROUNDS = 10
 _SETTLED = 1e-3  # of the greatest factor: no cost that matters changes by more
-_HUBER = 1.5  # times the noise
+_USUAL = 1.5  # times the noise
 _SHORT = 0.25  # of the median duration: shorter batches are judged as if they took that long
 _NOISE = 0.05  # relative, as believed before the first batch …
 _BELIEF = 1.0  # … and worth that many batches
@@ -67,22 +67,24 @@ def fit(work: Floats, seconds: Floats, weights: Floats, spread: Floats) -> Fit:
     believed = work.sum(axis=1)
     speed = median(seconds / believed, weights) if seconds.size else 1.0
     factors = np.full(work.shape[1], speed)
-    noise = _NOISE
+    noise = _noise(_errors(work, seconds, factors)[0], weights, 0.0)
     for looseness in (*_LOOSE, *[1.0] * _ROUNDS):
         off, scale = _errors(work, seconds, factors)
-        trust = weights * np.minimum(1.0, _HUBER * noise / np.maximum(np.abs(off), 1e-12))
+        usual = _USUAL * noise
+        trust = weights * (usual / np.maximum(np.abs(off), usual)) ** 2
         pull = np.sqrt(trust) / (noise * scale)
         data = _with_column(work * pull[:, np.newaxis], 0.0)
         belief = _belief(factors, speed, looseness * spread)
         target = np.concatenate([seconds * pull, np.zeros(factors.size), belief[-1, -1:]])
         solution = nonnegative(np.vstack([data, belief]), target)
         before, factors, speed = factors, solution[:-1], float(solution[-1])
-        curvature = np.linalg.inv(data.T @ data + belief.T @ belief)
-        learnt = float(np.sum(curvature * (data.T @ data)))
+        told = data.T @ data
+        uncertain = np.linalg.inv(told + belief.T @ belief)
+        learnt = float(np.sum(uncertain * told))
         noise = _noise(_errors(work, seconds, factors)[0], weights, learnt)
         if looseness == 1 and _settled(before, factors, speed):
             break
-    deviations = np.sqrt(np.diag(curvature)[:-1])
+    deviations = np.sqrt(np.diag(uncertain)[:-1])
     return Fit(factors, deviations, speed, noise, work @ factors)
 
 

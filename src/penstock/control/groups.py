@@ -34,10 +34,11 @@ class Groups:
     def add(self, answers: Answers) -> None:
         """The windows that a batch has answered."""
         self.overall = self.overall.faded(self._share) + answers.overall
-        faded = {group: known.faded(self._share) for group, known in self.groups.items()}
+        faded = {group: before.faded(self._share) for group, before in self.groups.items()}
         for group, moments in answers.groups.items():
-            faded[group] = faded.get(group, NOTHING) + moments
-        kept = {group: known for group, known in faded.items() if known.windows > _GONE}
+            known = faded.get(group)
+            faded[group] = moments if known is None else known + moments
+        kept = {group: each for group, each in faded.items() if each.windows > _GONE}
         self.number = len(kept)
         if len(kept) > self._limit:
             kept = dict(

@@ -28,7 +28,7 @@ from penstock.errors import SpecificationError, complaint
 
 
 class Statistics:
-    """Learns from each batch; `now` is what is known.
+    """Learns from each batch; `now` is what is known, to be read from any thread.
 
     Args:
         operators: of each operator its kind, such as "filter".
@@ -37,6 +37,13 @@ class Statistics:
         prior: what the operators are believed to cost; by their kinds if None.
         warmup: which batches are not timed.
         memory: how fast the past is forgotten.
+
+    >>> from penstock.control import Flow
+    >>> found = Statistics({"web": "filter"}, ["packets"])
+    >>> through = {"web": Flow(rows_in=1000, rows_out=250)}
+    >>> batch = Observation(batch=0, seconds=0.5, at=0.5, rows={"packets": 1000}, operators=through)
+    >>> found.observe(batch).operators["web"].selectivity
+    0.25
     """
 
     def __init__(
