@@ -8,6 +8,7 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 from importlib.metadata import version
 
 from penstock.engine.cql import cql
+from penstock.engine.cql_network import cql_queries
 from penstock.engine.opening import stream
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream
@@ -56,6 +57,7 @@ __all__ = [
     "avg",
     "count",
     "cql",
+    "cql_queries",
     "heartbeat",
     "landmark",
     "max",

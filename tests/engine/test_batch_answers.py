@@ -23,7 +23,6 @@ from penstock.engine.columns import (
     pane_ends,
     pane_first_end,
 )
-from penstock.engine.stream import Stream
 from penstock.engine.window_query import Windowed
 from penstock.windows import Kind, Ladder, cumulative, evaluate, sliding, spark_aligned
 from penstock.windows.aggregates import AVG, COUNT, COUNT_ALL, MIN, SUM
@@ -380,7 +379,7 @@ def test_batches_equal_the_oracle(spark, windows, rows):
         "a": (AVG, "v"),
     }
     with pytest.MonkeyPatch.context() as patch:
-        windowed = Windowed(Stream(frame(spark, rows), "ts"), spec)
+        windowed = Windowed(ps.stream(frame(spark, rows), "ts"), spec)
         query = shaped(windowed.by("k").agg(**asked), patch, rungs)
         answers = table(query.dataframe())
     assert_same(answers, oracle_table(evaluate(rows, spec, ["k"], folds)), asked)

@@ -64,8 +64,8 @@ class Graph:
         A stream is called by its name, and an aggregate by that of the query that it answers.
         """
         numbers: dict[str, int] = {}
-        answers = {operator: name for name, operator in reversed(self.queries.items())}
-        names = {}
+        answers = {operator: name for name, operator in reversed([*self.queries.items()])}
+        names: dict[Operator, str] = {}
         for operator in self.operators:
             if isinstance(operator, Source):
                 names[operator] = operator.name
@@ -103,7 +103,7 @@ class Graph:
         """Networks that have no stream in common; a union joins those of its inputs."""
         parts: list[tuple[set[Operator], dict[str, Operator]]] = []
         for name, operator in self.queries.items():
-            mine = {one for one in upstream(operator) if isinstance(one, Source)}
+            mine: set[Operator] = {one for one in upstream(operator) if isinstance(one, Source)}
             queries = {name: operator}
             apart = []
             for theirs, of in parts:
