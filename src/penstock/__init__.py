@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
+from penstock.engine.from_toml import toml_queries
 from penstock.engine.opening import stream
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream
@@ -75,6 +76,7 @@ __all__ = [
     "stddev_samp",
     "stream",
     "sum",
+    "toml_queries",
     "tumbling",
     "user_defined",
     "var_pop",

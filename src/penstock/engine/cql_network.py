@@ -22,7 +22,7 @@ from penstock.errors import (
     complaint,
 )
 from penstock.network.cql import Definition, Selection, Statement, arranged, parse_network
-from penstock.network.cql.arrange import event_time, source
+from penstock.network.cql.arrange import delivered, event_time, source
 
 Answers = Stream | WindowQuery
 """Rows one by one, or windows."""
@@ -71,9 +71,7 @@ def bound(
     for one in ordered:
         with one.located():
             known[one.name.lower()] = _defined(one, known, by_name)
-    return {
-        one.name: known[one.name.lower()].named(one.name) for one in definitions if one.delivered
-    }
+    return {one.name: known[one.name.lower()].named(one.name) for one in delivered(definitions)}
 
 
 def _each_once(names: Sequence[str]) -> None:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.network.cql.arrange import arranged, event_time, source, undefined
+from penstock.network.cql.arrange import (
+    arranged,
+    delivered,
+    event_time,
+    source,
+    undefined,
+)
 from penstock.network.cql.errors import shown
 from penstock.network.cql.names import backquoted, written
 from penstock.network.cql.network import Definition
@@ -61,7 +67,7 @@ def outline(
     for one in ordered:
         with one.located():
             feeds[one.name.lower()] = _defined(one, feeds, stored)
-    return Graph({one.name: feeds[one.name.lower()].node for one in definitions if one.delivered})
+    return Graph({one.name: feeds[one.name.lower()].node for one in delivered(definitions)})
 
 
 def named(name: str, time: str | None) -> Source:

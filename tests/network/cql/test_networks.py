@@ -5,6 +5,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.network.cql import CqlError, Selection, arranged, parse, parse_network, render
 from penstock.network.cql.statement import Joined
@@ -190,6 +192,10 @@ REFUSED = {
         f"CREATE VIEW a AS SELECT count(*) FROM t {WINDOW} UNION ALL SELECT * FROM s",
         (1, 39, "UNION ALL is of SELECTs without a window"),
     ),
+    "views only": (
+        "CREATE VIEW a AS SELECT * FROM s",
+        (1, 13, "a network needs a query; write CREATE QUERY for a view whose rows are wanted"),
+    ),
     "no name": (
         "CREATE VIEW a AS SELECT size / 2 FROM s",
         (1, 25, "an expression needs a name: write 'size / 2' AS name"),
@@ -242,6 +248,37 @@ def test_what_cannot_be_is_refused_at_its_place(case):
         checked(asked)
     assert message in error.value.message
     assert (error.value.line, error.value.column) == (line, column)
+
+
+PIECES = [
+    *("CREATE ", "VIEW ", "QUERY ", "SELECT ", "* ", "FROM ", "WHERE ", "AS ", "UNION ALL ", "; "),
+    *("JOIN ", "SEMI ", "LEFT ", "ON ", "USING ", "(", ")", ", ", ".", "= ", "AND ", WINDOW, "["),
+    *("a ", "b ", "s ", "hosts ", "count(*) ", "GROUP BY ", "DISTINCT ", "'", "`", "-- ", "\n"),
+]
+
+
+def read(text: str) -> None:
+    """Reads the text; any exception but a CqlError comes through."""
+    refused = None
+    try:
+        outline(parse_network(text))
+    except CqlError as error:
+        refused = error
+    if refused is not None:
+        assert 1 <= refused.line <= text.count("\n") + 1
+        assert 1 <= refused.column <= len(text) + 1
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_pieces_are_read_or_refused(text):
+    read("CREATE QUERY q AS SELECT " + text)
+
+
+@given(st.data())
+def test_a_network_with_a_mistake_is_read_or_refused(data):
+    at = data.draw(st.integers(0, len(EVERYTHING)))
+    cut = data.draw(st.integers(0, 12))
+    read(EVERYTHING[:at] + data.draw(st.sampled_from(["", *PIECES])) + EVERYTHING[at + cut :])
 
 
 def test_windows_over_one_stream_must_agree_on_its_event_time():

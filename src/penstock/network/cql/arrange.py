@@ -37,6 +37,16 @@ def source(part: Statement | Selection) -> Source:
     return part.source
 
 
+def delivered(definitions: Sequence[Definition]) -> list[Definition]:
+    """The queries among the definitions; there must be one."""
+    queries = [one for one in definitions if one.delivered]
+    if not queries and definitions:
+        first = definitions[0]
+        message = "a network needs a query; write CREATE QUERY for a view whose rows are wanted"
+        raise first.error(message, first.at)
+    return queries
+
+
 def undefined(definitions: Sequence[Definition]) -> tuple[list[str], list[str]]:
     """The names that must be given from outside: of streams, and of relations."""
     defined = {one.name.lower() for one in definitions}
