@@ -175,7 +175,6 @@ class WindowQuery:
         if self.query.window.unit == "time":
             # The stream says how far it is with all of its rows, not with those that are asked for.
             return built_with_watermark(stream.node)
-        # A step of a whole number is a millisecond of the time that stands for it.
         return watermarked(rows, query.window.rattr, stream.slack * 1000, stream.progress)
 
     def start(

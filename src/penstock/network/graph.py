@@ -64,7 +64,7 @@ class Graph:
         A stream is called by its name, and an aggregate by that of the query that it answers.
         """
         numbers: dict[str, int] = {}
-        answers = {operator: name for name, operator in reversed([*self.queries.items()])}
+        answers = {operator: name for name, operator in reversed(list(self.queries.items()))}
         names: dict[Operator, str] = {}
         for operator in self.operators:
             if isinstance(operator, Source):
@@ -80,10 +80,11 @@ class Graph:
     @cached_property
     def users(self) -> dict[Operator, tuple[str, ...]]:
         """The queries that need each operator; one that has several is shared."""
-        return {
-            operator: tuple(n for n, of in self.queries.items() if operator in set(upstream(of)))
-            for operator in self.operators
-        }
+        users: dict[Operator, list[str]] = {operator: [] for operator in self.operators}
+        for name, of in self.queries.items():
+            for operator in upstream(of):
+                users[operator].append(name)
+        return {operator: tuple(names) for operator, names in users.items()}
 
     @cached_property
     def fed(self) -> dict[Operator, tuple[Operator, ...]]:
