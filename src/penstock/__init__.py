@@ -10,6 +10,8 @@ from importlib.metadata import version
 from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
 from penstock.engine.from_toml import toml_queries
+from penstock.engine.network import Network
+from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream
@@ -48,6 +50,8 @@ __version__ = version("penstock")
 __all__ = [
     "Density",
     "Fold",
+    "Network",
+    "NetworkRun",
     "PenstockError",
     "Run",
     "Stream",

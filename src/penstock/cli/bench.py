@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from penstock.bench import network as network_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -35,6 +36,13 @@ def stateful(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose 
     result = _measured(stateful_bench.run, quick=quick, verbose=verbose)
     apart = any(report["batches_different"] for _, report in _reports(result))
     _show(result, stateful_table(result), as_json=as_json, failed=apart)
+
+
+@app.command("network", epilog="Example: penstock bench network --quick --json")
+def network(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Compare seven queries as one network with seven streams of Spark."""
+    result = _measured(network_bench.run, quick=quick, verbose=verbose)
+    _show(result, network_table(result), as_json=as_json, failed=result["differ"] > 0)
 
 
 def _measured(
@@ -110,6 +118,32 @@ def stateful_table(result: dict[str, Any]) -> Table:
     compared = sum(report["results_compared"] for _, report in _reports(result))
     apart = sum(report["batches_different"] for _, report in _reports(result))
     shown.caption = f"{compared:,} results compared; {apart} batches differ."
+    shown.caption_justify = "left"
+    return shown
+
+
+def network_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.network.run` returns it.
+    """
+    shown = Table(title="Seven queries: one network and seven streams", title_justify="left")
+    shown.add_column("figure")
+    for name in ("measured", "wanted"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for name, wanted in result["wanted"].items():
+        measured, least = result[name], name == "speedup"
+        good = measured >= wanted if least else measured <= wanted
+        sign = "≥" if least else "≤"
+        mark = "[green]✓[/]" if good else "[red]✗[/]"
+        shown.add_row(name, f"{measured:g}", f"{sign} {wanted:g}", mark)
+    shown.caption = (
+        f"penstock {result['penstock_us_per_row']:g} µs per row, "
+        f"Spark {result['spark_us_per_row']:g}; one query {result['one_query_us_per_row']:g}. "
+        f"{result['compared']:,} windows compared, {result['differ']} differ."
+    )
     shown.caption_justify = "left"
     return shown
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from typing import Any
 
 from penstock.engine.files import Folder
-from penstock.errors import UsageError
+from penstock.errors import UsageError, complaint
 from penstock.network.query import Query
 from penstock.windows import Evaluation
 
-_FOLDER, _FILE = "penstock", "evaluation.json"
+_FOLDER, _FILE, _NETWORK = "penstock", "evaluation.json", "network.txt"
 
 
 def recorded(checkpoint: str) -> Evaluation | None:
@@ -46,6 +47,31 @@ def remember(checkpoint: str, query: Query, evaluation: Evaluation) -> Evaluatio
         )
         raise UsageError(message)
     return _evaluation(entry)
+
+
+def remember_network(checkpoint: str, network: str) -> bool:
+    """Notes what network a checkpoint is of; True if it is new, and refuses another one.
+
+    Args:
+        checkpoint: the network's checkpointLocation.
+        network: its text.
+    """
+    folder = Folder(checkpoint, _FOLDER)
+    if _NETWORK not in folder.names():
+        folder.write(_NETWORK, network.encode())
+        return True
+    before, now = folder.read(_NETWORK).decode().splitlines(), network.splitlines()
+    if before != now:
+        apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
+        rule = "must belong to the same network"
+        hint = "give the new network a checkpoint of its own"
+        raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}", hint))
+    return False
+
+
+def forget_network(checkpoint: str) -> None:
+    """Takes back what was remembered of a network that could not start."""
+    Folder(checkpoint, _FOLDER).remove(_NETWORK)
 
 
 def forget(checkpoint: str) -> None:

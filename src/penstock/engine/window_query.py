@@ -106,7 +106,14 @@ class WindowQuery:
     @property
     def node(self) -> Operator:
         """The operator of a network whose rows are the answers."""
-        return Aggregate(self.stream.node, self.query)
+        return Aggregate(self.stream.node, self.query, self._whole)
+
+    @property
+    def _whole(self) -> tuple[str, ...]:
+        """The functions that cannot be merged from panes."""
+        if self._by_processor:
+            return ()
+        return tuple(name for name, low in self._lowered.items() if low.merge is None)
 
     def named(self, name: str) -> Self:
         """The same query, with a name in a network."""
@@ -149,7 +156,7 @@ class WindowQuery:
         if not self.stream.rows.isStreaming:
             hint = "give it to a network: ps.Network(query).start(…)"
             raise UsageError(complaint("windows over windows", "run in a network", "one", hint))
-        checkpoint = _checked(checkpoint)
+        checkpoint = checked_checkpoint(checkpoint)
         evaluation = remember(checkpoint, self.query, self.evaluation)
         accounts = f"{METRIC}_{uuid4().hex[:8]}"
         if self._by_processor:
@@ -206,7 +213,7 @@ class WindowQuery:
         if (format is None) == (foreach_batch is None):
             given = {"format": format, "foreach_batch": foreach_batch}
             raise UsageError(complaint("start()", "needs either format or foreach_batch", given))
-        checkpoint = _checked(checkpoint)
+        checkpoint = checked_checkpoint(checkpoint)
         if "checkpointlocation" in (option.lower() for option in options):
             rule = "must not be among the options of the sink too"
             raise UsageError(complaint("checkpoint", rule, options))
@@ -240,9 +247,8 @@ class WindowQuery:
             return BY_PROCESSOR
         if self.query.window.kind is Kind.SESSION:
             return Evaluation((), "it has an operator for sessions", "Spark")
-        whole = [name for name, low in self._lowered.items() if low.merge is None]
-        if whole:
-            reason = f"{', '.join(whole)} cannot be merged from panes without rounding twice"
+        if self._whole:
+            reason = f"{', '.join(self._whole)} cannot be merged from panes without rounding twice"
             return Evaluation((), reason)
         return choose(self._timed[1].spec, self.density)
 
@@ -297,7 +303,8 @@ class WindowQuery:
         return windows if self.query.window.unit == "time" else values_again(windows)
 
 
-def _checked(checkpoint: object) -> str:
+def checked_checkpoint(checkpoint: object) -> str:
+    """The checkpoint as text, if it can be one."""
     if not isinstance(checkpoint, (str, os.PathLike)) or not os.fspath(checkpoint):
         hint = "the watermark of each batch is read there"
         rule = "must be the checkpointLocation of the stream"

@@ -162,10 +162,17 @@ class Union:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """The windows of its input."""
+    """The windows of its input.
+
+    Args:
+        input: the operator that it is fed by.
+        query: window, keys and functions.
+        whole: the functions that cannot be merged from panes, and need the rows of each window.
+    """
 
     input: Operator
     query: Query
+    whole: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return str(self.query).removeprefix("SELECT ")

@@ -1,0 +1,166 @@
+"""Seven queries as one network against seven streams of Spark, over the same files, in one run.
+
+Spark's seven run at once in one session, as a user would start them. Both are warmed up, run twice
+in both orders, and timed by the clock from the second batch on: the first is start-up. What both
+deliver is compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.bench.packets import WORKLOAD, ours, source, sparks, write
+
+MILLION = 1_000_000
+WANTED = {"speedup": 6, "marginal": 1.5, "prediction_error": 0.25}
+NAMES = list(WORKLOAD)
+
+
+@dataclass
+class Measured:
+    """What one engine did.
+
+    Args:
+        seconds: for each run, the seconds of its measured batches, by the clock.
+        answers: what was delivered: query and window → rows and a hash over them.
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    answers: dict[tuple[str, object], tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def median(self) -> float:
+        """Seconds of a run."""
+        return statistics.median(self.seconds)
+
+
+def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
+    """Runs all of it.
+
+    Args:
+        spark: a session with two cores.
+        quick: fewer rows.
+        say: where progress goes.
+    """
+    rows, per_batch, batches = (MILLION, 2, 4) if not quick else (MILLION // 5, 1, 3)
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as name:
+        folder = Path(name)
+        (folder / "data").mkdir()
+        say("writing packets")
+        files = write(spark, folder / "data", per_batch * batches, rows)
+        case = _Case(spark, folder, files, per_batch, say)
+        mine, theirs, one = Measured(), Measured(), Measured()
+        say("warming up")
+        case.penstock(NAMES, Measured(), warm=True)
+        case.spark_all(Measured(), warm=True)
+        for number, order in enumerate(("penstock", "Spark"), start=1):
+            for engine in (order, *({"penstock", "Spark"} - {order})):
+                say(f"run {number}: seven queries, {engine}")
+                if engine == "penstock":
+                    case.penstock(NAMES, mine)
+                else:
+                    case.spark_all(theirs)
+        for query in NAMES:
+            say(f"one query: {query}")
+            case.penstock([query], one)
+    measured = rows * per_batch * (batches - 1)
+    compared = [k for k in theirs.answers if k in mine.answers]
+    differ = sum(theirs.answers[k] != mine.answers[k] for k in compared)
+    return {
+        "speedup": round(theirs.median / mine.median, 2),
+        "marginal": round(mine.median / one.median, 2),
+        "wanted": WANTED,
+        "rows": measured,
+        "penstock_us_per_row": round(mine.median / measured * 1e6, 3),
+        "spark_us_per_row": round(theirs.median / measured * 1e6, 3),
+        "spark_seconds_per_batch": round(theirs.median / (batches - 1), 2),
+        "one_query_us_per_row": round(one.median / measured * 1e6, 3),
+        "a_a": {
+            "penstock": round(mine.seconds[0] / mine.seconds[-1], 2),
+            "spark": round(theirs.seconds[0] / theirs.seconds[-1], 2),
+        },
+        "compared": len(compared),
+        "differ": differ,
+    }
+
+
+@dataclass
+class _Case:
+    spark: SparkSession
+    folder: Path
+    files: list[Path]
+    per_batch: int
+    say: Callable[[str], None]
+    runs: int = 0
+
+    def penstock(self, names: list[str], into: Measured, *, warm: bool = False) -> None:
+        """The queries as one network."""
+        self.runs += 1
+        rows = self._rows(warm=warm, of="all")
+        network = ours(rows, names)
+
+        def sink(batch: DataFrame, _: int) -> None:
+            into.answers |= _hashes(batch)
+
+        started = network.start(
+            str(self.folder / f"checkpoint-{self.runs}"), sink=sink, trigger={"availableNow": True}
+        )
+        started.wait()
+        into.seconds.append(_seconds(started.streams))
+
+    def spark_all(self, into: Measured, *, warm: bool = False) -> None:
+        """The queries as seven streams, all at once."""
+        self.runs += 1
+        started = []
+        for name in NAMES:
+            windows = sparks(self._rows(warm=warm, of=name), name)
+
+            def sink(batch: DataFrame, _: int) -> None:
+                into.answers |= _hashes(batch)
+
+            writer = windows.writeStream.outputMode("append").foreachBatch(sink)
+            where = str(self.folder / f"checkpoint-{self.runs}-{name}")
+            writer = writer.option("checkpointLocation", where).trigger(availableNow=True)
+            started.append(writer.start())
+        for query in started:
+            query.awaitTermination()
+        into.seconds.append(_seconds(started))
+
+    def _rows(self, *, warm: bool, of: str) -> DataFrame:
+        files = self.files[: 2 * self.per_batch] if warm else self.files
+        return source(self.spark, self.folder / f"source-{self.runs}-{of}", files, self.per_batch)
+
+
+def _seconds(streams: list[StreamingQuery]) -> float:
+    """By the clock, from the start of the first second batch to the end of the last one."""
+    begins, ends = [], []
+    for query in streams:
+        batches = [_times(p) for p in query.recentProgress]
+        begins.append(next(begin for begin, _, number in batches if number == 1))
+        ends.append(max(end for _, end, _ in batches))
+    return max(ends) - min(begins)
+
+
+def _times(progress: Any) -> tuple[float, float, int]:  # noqa: ANN401 - Spark's own type
+    begin = datetime.fromisoformat(progress.timestamp).timestamp()
+    return begin, begin + progress.durationMs["triggerExecution"] / 1000, progress.batchId
+
+
+def _hashes(batch: DataFrame) -> dict[tuple[str, object], tuple[int, int]]:
+    others = sorted(set(batch.columns) - {"query", "window_start", "window_end"})
+    windows = batch.groupBy("query", "window_end").agg(
+        F.count(F.lit(1)).alias("rows"),
+        # A hash passes over nulls, so columns that only other queries have change nothing.
+        F.bit_xor(F.xxhash64(*others)).alias("hash"),
+    )
+    return {(r["query"], r["window_end"]): (r["rows"], r["hash"]) for r in windows.collect()}

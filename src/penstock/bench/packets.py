@@ -1,0 +1,134 @@
+"""Packets for the benchmark of networks, and the seven queries over them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import penstock as ps
+
+SCHEMA = (
+    "ts timestamp, src_host int, dst_host int, protocol string, src_port int, dst_port int, "
+    "size bigint, number bigint"
+)
+_START = 1_700_000_000_000_000
+RATE = 10_000
+"""Packets per second of event time."""
+
+TCP, UDP, WEB = "protocol = 'TCP'", "protocol = 'UDP'", "dst_port = 80"
+
+WORKLOAD: dict[str, tuple[str, tuple[str, ...], str, str, bool]] = {
+    "tcp_packets": (TCP, (), "60 seconds", "10 seconds", False),
+    "tcp_bytes_by_port": (TCP, ("dst_port",), "60 seconds", "10 seconds", True),
+    "web_bytes_by_host": (f"{TCP} AND {WEB}", ("dst_host",), "120 seconds", "10 seconds", True),
+    "web_large": (
+        f"{TCP} AND {WEB} AND size > 1000",
+        ("dst_host",),
+        "120 seconds",
+        "10 seconds",
+        False,
+    ),
+    "udp_bytes": (UDP, (), "30 seconds", "5 seconds", True),
+    "dns_by_host": (f"{UDP} AND dst_port = 53", ("src_host",), "60 seconds", "5 seconds", False),
+    "traffic": ("", ("protocol",), "30 seconds", "5 seconds", True),
+}
+"""Query → its predicate, keys, RANGE, SLIDE, and whether bytes are summed too."""
+
+
+def write(spark: SparkSession, folder: Path, files: int, rows: int) -> list[Path]:
+    """Writes packets, in files that a stream takes in order.
+
+    Args:
+        spark: a session.
+        folder: where to.
+        files: how many.
+        rows: of each.
+    """
+    written = []
+    for number in range(files):
+        part = folder / "part"
+        numbers = spark.range(number * rows, (number + 1) * rows, 1, 1)
+        numbers.select(*_columns()).write.mode("overwrite").parquet(str(part))
+        file = folder / f"{number:04d}.parquet"
+        next(part.glob("*.parquet")).rename(file)
+        shutil.rmtree(part)
+        age = 1_600_000_000 + number
+        os.utime(file, (age, age))  # Spark takes the oldest first
+        written.append(file)
+    return written
+
+
+def source(spark: SparkSession, folder: Path, files: list[Path], per_batch: int) -> DataFrame:
+    """A stream over these files."""
+    folder.mkdir(parents=True)
+    for file in files:
+        os.link(file, folder / file.name)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", per_batch)
+    return reader.parquet(str(folder))
+
+
+def ours(rows: DataFrame, names: list[str], keep: float = 1.0) -> ps.Network:
+    """Some of the queries as one network.
+
+    Args:
+        rows: the packets.
+        names: of the queries.
+        keep: the share of the packets that are looked at.
+    """
+    packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
+    if keep < 1:
+        packets = packets.where(f"xxhash64(number) & 1023 < {round(keep * 1024)}")
+    queries = {}
+    for name in names:
+        predicate, keys, length, slide, summed = WORKLOAD[name]
+        stream = packets.where(predicate) if predicate else packets
+        asked = {"n": ps.count()} | ({"bytes": ps.sum("size")} if summed else {})
+        queries[name] = stream.window(length, every=slide).by(*keys).agg(**asked)
+    return ps.Network(**queries)
+
+
+def sparks(rows: DataFrame, name: str) -> DataFrame:
+    """One of the queries as Spark itself computes it."""
+    predicate, keys, length, slide, summed = WORKLOAD[name]
+    packets = rows.withWatermark("ts", "0 seconds")
+    packets = packets.where(predicate) if predicate else packets
+    asked = [F.count(F.lit(1)).alias("n")] + ([F.sum("size").alias("bytes")] if summed else [])
+    windows = packets.groupBy(F.window("ts", length, slide), *keys).agg(*asked)
+    return windows.select(
+        F.lit(name).alias("query"),
+        F.col("window.start").alias("window_start"),
+        F.col("window.end").alias("window_end"),
+        *keys,
+        *(["n", "bytes"] if summed else ["n"]),
+    )
+
+
+def _columns() -> list[Column]:
+    time = F.lit(_START) + F.col("id") * (1_000_000 // RATE)
+    protocols = F.array(
+        *map(F.lit, ("TCP", "TCP", "TCP", "TCP", "TCP", "TCP", "UDP", "UDP", "ICMP"))
+    )
+    ports = F.array(*map(F.lit, (80, 80, 80, 443, 443, 22, 25, 53)))
+    protocol = F.get(protocols, _draw("protocol", 9))
+    port = F.when(protocol == "UDP", F.when(_draw("dns", 2) == 0, 53).otherwise(123)).otherwise(
+        F.get(ports, _draw("port", 8))
+    )
+    size = F.when(_draw("full", 3) == 0, F.lit(1500)).otherwise(_draw("size", 1000) + 40)
+    return [
+        F.timestamp_micros(time).alias("ts"),
+        _draw("src", 200).cast("int").alias("src_host"),
+        _draw("dst", 200).cast("int").alias("dst_host"),
+        protocol.alias("protocol"),
+        (_draw("src_port", 60_000) + 1024).cast("int").alias("src_port"),
+        port.cast("int").alias("dst_port"),
+        size.cast("bigint").alias("size"),
+        F.col("id").alias("number"),
+    ]
+
+
+def _draw(purpose: str, below: int) -> Column:
+    return F.pmod(F.xxhash64("id", F.lit(purpose)), F.lit(below)).cast("int")

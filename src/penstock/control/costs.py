@@ -1,0 +1,142 @@
+"""The cost model: a batch takes a fixed time, and each operator a time for each row it takes in.
+
+    seconds = fixed + Σ cost · rows in
+
+It is fitted anew after each batch, to the batches that it remembers (see `fitting`). Old ones count
+less: half as much for every half-life. A batch that sheds is worth the most, since it changes what
+operators take in while the stream stays the same: only then can their costs be told apart.
+
+One slow batch is an accident and is all but ignored. Five in a row, all of them slower than the
+model can explain, are a machine that has become slower: what is remembered is restated at its new
+speed, so that the model follows at once and yet forgets nothing of how costs stand to each other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.control.checks import amount, frozen, known, positive
+from penstock.control.fitting import Fit, fit
+from penstock.control.nonnegative import Floats
+from penstock.control.prior import Prior
+from penstock.errors import UsageError, complaint
+
+HALF_LIFE = 30.0  # batches
+_REMEMBERED = 5  # half-lives: what is older would count for 3 % at most
+_IN_A_ROW = 5
+_SLOWER = 0.25  # by a quarter, all of them, and by twice the noise
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a batch costs, as far as is known.
+
+    Args:
+        fixed: seconds of a batch without rows.
+        per_row: of each operator, seconds for a row that it takes in.
+        fixed_deviation: how far `fixed` may be off, in seconds (one standard deviation).
+        deviations: how far each cost per row may be off, in seconds. It is wide where the batches
+            so far cannot tell an operator from others: then the cost is as believed.
+        noise: how far a batch may be off from its prediction, relative.
+        batches: how many the model has seen; at 0 all is belief.
+    """
+
+    fixed: float
+    per_row: Mapping[str, float]
+    fixed_deviation: float
+    deviations: Mapping[str, float]
+    noise: float
+    batches: int
+
+    def predict(self, rows_in: Mapping[str, float]) -> float:
+        """Seconds that a batch will take.
+
+        Args:
+            rows_in: of each operator, the rows it will take in; 0 for one that is not named.
+        """
+        known("operator", rows_in, self.per_row)
+        return self.fixed + sum(self.per_row[name] * rows for name, rows in rows_in.items())
+
+
+class CostModel:
+    """Learns the costs of operators from the durations of batches.
+
+    Args:
+        prior: the costs as believed; it names the operators.
+        half_life: after that many batches a batch counts half.
+
+    >>> model = CostModel(Prior(fixed=1.0, costs={"web": 1e-6, "bytes": 1e-6}))
+    >>> for rows in (1e6, 2e6, 3e6, 1e6, 2e6, 3e6):
+    ...     model.observe({"web": rows, "bytes": rows / 10}, seconds=0.5 + 3e-6 * rows)
+    >>> f"{model.costs.predict({'web': 4e6, 'bytes': 4e5}):.0f} s"
+    '12 s'
+    """
+
+    def __init__(self, prior: Prior, half_life: float = HALF_LIFE) -> None:
+        positive("half_life", half_life)
+        self.prior = prior
+        self._fade = 0.5 ** (1 / half_life)
+        self._believed = prior.believed
+        size = int(np.ceil(_REMEMBERED * half_life)) + _IN_A_ROW
+        self._counts: deque[Floats] = deque(maxlen=size)
+        self._seconds: deque[float] = deque(maxlen=size)
+        self._seen = 0
+        self.costs = self._named(self._fit())
+
+    def observe(self, rows_in: Mapping[str, float], seconds: float) -> None:
+        """Learns from a batch.
+
+        Args:
+            rows_in: of every operator, the rows that it took in.
+            seconds: how long the batch took.
+        """
+        known("operator", rows_in, self.prior.costs)
+        for name in self.prior.costs.keys() - rows_in.keys():
+            raise UsageError(complaint("rows_in", "must name every operator", list(rows_in), name))
+        amount("seconds", seconds)
+        for name, rows in rows_in.items():
+            amount(f"rows_in of {name!r}", rows)
+        self._counts.append(self.prior.counts(rows_in))
+        self._seconds.append(float(seconds))
+        self._seen += 1
+        found = self._fit()
+        change = self._change(found)
+        if change is not None:
+            self._restate(change)
+            found = self._fit()
+        self.costs = self._named(found)
+
+    def _fit(self) -> Fit:
+        ages = np.arange(len(self._seconds))[::-1]
+        work = np.array(self._counts).reshape(-1, self._believed.size) * self._believed
+        return fit(work, np.array(self._seconds), self._fade**ages, self.prior.spreads)
+
+    def _change(self, found: Fit) -> float | None:
+        """How many times slower the last few batches were than expected, if all of them were."""
+        if len(self._seconds) < 2 * _IN_A_ROW:
+            return None
+        expected = np.maximum(found.expected[-_IN_A_ROW:], np.finfo(float).tiny)
+        ratios = np.array(self._seconds)[-_IN_A_ROW:] / expected
+        limit = 1 + max(_SLOWER, 2 * found.noise)
+        if ratios.min() > limit or ratios.max() < 1 / limit:
+            return float(np.median(ratios))
+        return None
+
+    def _restate(self, change: float) -> None:
+        for batch in range(len(self._seconds) - _IN_A_ROW):
+            self._seconds[batch] *= change
+
+    def _named(self, found: Fit) -> Costs:
+        costs, deviations = found.factors * self._believed, found.deviations * self._believed
+        return Costs(
+            fixed=float(costs[0]),
+            per_row=frozen(dict(zip(self.prior.costs, costs[1:].tolist(), strict=True))),
+            fixed_deviation=float(deviations[0]),
+            deviations=frozen(dict(zip(self.prior.costs, deviations[1:].tolist(), strict=True))),
+            noise=found.noise,
+            batches=self._seen,
+        )

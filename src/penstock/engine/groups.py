@@ -1,0 +1,162 @@
+"""Queries over the same rows by the same keys are one group: they share their panes.
+
+group 0   TCP packets by host    ─►  panes of 5 s  ─►  bytes:   60 s by 10 s
+                                                   ─►  packets: 30 s by 5 s
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from penstock.engine.lowering import Lowered, lower
+from penstock.engine.schema import column_type
+from penstock.engine.slots import Slots
+from penstock.engine.step import quoted
+from penstock.network.aggregates import Aggregate as Asked
+from penstock.network.conjuncts import words
+from penstock.network.operators import Aggregate, Operator, feeds
+from penstock.windows.grid import Grid, grid
+
+ROWS = "penstock_rows"
+"""How many rows are in a group; count(*) is this."""
+
+_FINER = 4
+"""Shared panes may be so many times finer than those of one query alone."""
+
+
+@dataclass
+class Group:
+    """Aggregates over the same feeds and keys.
+
+    Args:
+        feeds: the operators that its rows come from.
+        keys: the grouping columns.
+        aggregates: the aggregates, whose windows may differ.
+        slots: key, or aggregate function → the slot that it has.
+    """
+
+    feeds: tuple[Operator, ...]
+    keys: tuple[str, ...]
+    aggregates: list[Aggregate]
+    key_slots: list[str] = field(default_factory=list)
+    slots: dict[Asked, str] = field(default_factory=dict)
+
+    @property
+    def grid(self) -> Grid:
+        """The panes of all its windows."""
+        return grid(a.query.spec for a in self.aggregates)
+
+
+def grouped(aggregates: Sequence[Aggregate]) -> list[Group]:
+    """The aggregates, those together that can share their panes."""
+    groups: list[Group] = []
+    for aggregate in aggregates:
+        fed_by, keys = feeds(aggregate.input), tuple(sorted(aggregate.query.keys))
+        alone = grid([aggregate.query.spec]).width
+        for group in groups:
+            if (group.feeds, group.keys) != (fed_by, keys):
+                continue
+            finest = min(alone, group.grid.width)
+            specs = [a.query.spec for a in (*group.aggregates, aggregate)]
+            if grid(specs).width * _FINER >= finest:
+                group.aggregates.append(aggregate)
+                break
+        else:
+            groups.append(Group(fed_by, keys, [aggregate]))
+    return groups
+
+
+@dataclass
+class Columns:
+    """The slots of a level: its keys, and its partial aggregates.
+
+    Args:
+        keys: slots by type.
+        partials: slots by aggregate function and type.
+    """
+
+    ansi: bool
+    keys: Slots = field(default_factory=lambda: Slots("penstock_k"))
+    partials: Slots = field(default_factory=lambda: Slots("penstock_p"))
+    key_types: dict[str, DataType] = field(default_factory=dict)
+    value_types: dict[str, DataType] = field(default_factory=dict)
+    lowered: dict[str, Lowered] = field(default_factory=dict)
+
+    def take_keys(self, rows: DataFrame, keys: Sequence[str]) -> list[str]:
+        """Slots for the keys of a query."""
+        types = [column_type(rows, quoted(key), key) for key in keys]
+        slots = self.keys.take([of.json() for of in types])
+        self.key_types |= dict(zip(slots, types, strict=True))
+        return slots
+
+    def take_partials(self, rows: DataFrame, asked: Sequence[Asked]) -> dict[Asked, str]:
+        """Slots for the aggregates of a query; count(*) needs none."""
+        distinct = {_same(a): a for a in asked if a.column is not None}
+        types = [column_type(rows, a.column or "", str(a)) for a in distinct.values()]
+        wanted = [
+            f"{a.function} {a.parameter} {of.json()}"
+            for a, of in zip(distinct.values(), types, strict=True)
+        ]
+        slots = dict(zip(distinct, self.partials.take(wanted), strict=True))
+        for (key, slot), of in zip(slots.items(), types, strict=True):
+            if slot not in self.lowered:
+                value = F.col(value_name(slot))
+                self.lowered[slot] = lower(distinct[key], value, of, ansi=self.ansi, plain=True)
+                self.value_types[slot] = of
+        return {a: ROWS if a.column is None else slots[_same(a)] for a in asked}
+
+    def carry(self, types: Mapping[str, DataType]) -> dict[str, str]:
+        """Slots for answers that pass through this level as they are."""
+        slots = self.partials.take([f"first {of.json()}" for of in types.values()])
+        for slot, of in zip(slots, types.values(), strict=True):
+            if slot not in self.lowered:
+                self.lowered[slot] = _carried(F.col(value_name(slot)))
+                self.value_types[slot] = of
+        return dict(zip(types, slots, strict=True))
+
+    @property
+    def inputs(self) -> dict[str, DataType]:
+        """The columns of a row before it is aggregated."""
+        values = {value_name(slot): of for slot, of in self.value_types.items()}
+        return self.key_types | values
+
+    def partial(self, rows: Column | None = None) -> list[Column]:
+        """The partial aggregates of rows."""
+        same: Callable[[Column], Column] = lambda value: value  # noqa: E731 - slots are guarded
+        counted = F.count(F.lit(1)) if rows is None else F.sum(rows)
+        slots = (low.partial(same).alias(slot) for slot, low in self.lowered.items())
+        return [counted.alias(ROWS), *slots]
+
+    def merged(self) -> list[Column]:
+        """The partial aggregates of partial aggregates."""
+        return [
+            F.sum(ROWS).alias(ROWS),
+            *(
+                low.merge(F.col(slot)).alias(slot)
+                for slot, low in self.lowered.items()
+                if low.merge is not None
+            ),
+        ]
+
+    def final(self) -> list[Column]:
+        """The answers."""
+        slots = (low.final(F.col(slot)).alias(slot) for slot, low in self.lowered.items())
+        return [F.col(ROWS), *slots]
+
+
+def value_name(slot: str) -> str:
+    """The column whose values are aggregated into a slot."""
+    return f"{slot}_of"
+
+
+def _same(aggregate: Asked) -> tuple[object, ...]:
+    return aggregate.function, words(aggregate.column or ""), aggregate.parameter
+
+
+def _carried(value: Column) -> Lowered:
+    return Lowered(lambda guard: F.first(guard(value)), F.first, lambda answer: answer)

@@ -1,0 +1,250 @@
+"""What Spark tells of each batch becomes an observation, from which the statistics are learnt.
+
+Rows and durations come with the batch itself. How many rows pass each operator is told by the batch
+after it, with the panes that the watermark has closed; so a batch is learnt from when the next one
+has ended.
+
+    progress of batch n      rows of each stream, seconds, backlog
+    progress of batch n+1    shares of the rows of batch n that pass each operator
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.control.moments import Answers, Moments
+from penstock.control.observation import Flow, Observation
+from penstock.control.snapshot import Snapshot
+from penstock.control.statistics import Statistics
+from penstock.engine.part import Part
+from penstock.network.operators import (
+    Aggregate,
+    Operator,
+    Source,
+    base,
+    depth,
+    feeds,
+    inputs,
+    kind,
+)
+
+EVERY, MOST = 10.0, 1000
+"""Seconds after which groups are looked at again, and how many of them."""
+
+Write = Callable[[DataFrame, int], None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The statistics of a network at one moment; `str()` is a table to look at.
+
+    Args:
+        parts: of each Spark stream of the network.
+    """
+
+    parts: tuple[Snapshot, ...]
+
+    def table(self) -> list[dict[str, object]]:
+        """Plain rows, streams first, then operators, then queries; `of` says which."""
+        return [row for part in self.parts for row in part.table()]
+
+    def to_json(self) -> list[dict[str, object]]:
+        """The same as plain values."""
+        return [part.to_json() for part in self.parts]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.parts))
+
+
+@dataclass
+class Measure:
+    """Learns from the progress of a part of a network.
+
+    Args:
+        part: what runs.
+        clock: seconds.
+        stream: Spark's handle on it, once it runs.
+        statistics: what has been learnt.
+    """
+
+    part: Part
+    clock: Callable[[], float] = time.monotonic
+    stream: StreamingQuery | None = None
+    statistics: Statistics = field(init=False)
+    _next_look: float = 0.0
+    _waiting: dict[str, Any] | None = None
+    _learnt: int = -1
+    _shares: dict[str, float] = field(default_factory=dict)
+    _groups: dict[str, dict[tuple[object, ...], Moments]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        names, graph = self.part.graph.names, self.part.graph
+        self.statistics = Statistics(
+            {names[one]: kind(one) for one in graph.operators},
+            [source.name for source in graph.sources],
+            list(graph.queries),
+        )
+
+    def around(self, deliver: Write) -> Write:
+        """What is done with each batch, with a look at what Spark says of the one before it."""
+
+        def delivered(batch: DataFrame, number: int) -> None:
+            due = self.clock() >= self._next_look and self.part.delivered
+            if due:
+                batch = batch.persist()
+            try:
+                deliver(batch, number)
+                if due:
+                    self._look(batch)
+            finally:
+                if due:
+                    batch.unpersist()
+            last = self.stream.lastProgress if self.stream is not None else None
+            if last is not None:
+                self.take([json.loads(last.json)])
+
+        return delivered
+
+    def _look(self, batch: DataFrame) -> None:
+        """What the groups of each query have had; a job of its own, so it is not done each time."""
+        self._next_look = self.clock() + EVERY
+        for name, node in self.part.graph.queries.items():
+            if isinstance(node, Aggregate) and node.query.keys:
+                self.answered(name, self.part.groups(batch, node, MOST))
+
+    def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """Learns from Spark's reports of batches; those that are known already are passed over."""
+        with self._lock:
+            for report in reports:
+                if report["batchId"] <= self._learnt:
+                    continue
+                self._learnt = report["batchId"]
+                if not report["numInputRows"] and self._waiting is not None:
+                    # It only closed windows: what it tells belongs to the batch before it.
+                    self._read_shares(report)
+                    continue
+                if self._waiting is not None:
+                    self._read_shares(report)
+                    self.statistics.observe(self._observation(self._waiting))
+                self._waiting = dict(report)
+
+    def answered(self, query: str, groups: dict[tuple[object, ...], Moments]) -> None:
+        """Notes what the groups of a query had in a batch."""
+        with self._lock:
+            self._groups[query] = groups
+
+    def _read_shares(self, report: Mapping[str, Any]) -> None:
+        seen = report.get("observedMetrics", {}).get(self.part.metric or "", {})
+        counted = {one: seen.get(f"o{bit}", 0) for bit, one in enumerate(self.part.counted)}
+        names = self.part.graph.names
+        for source in self.part.graph.sources:
+            whole = counted.get(source, 0)
+            if whole:
+                for one, rows in counted.items():
+                    if base(one) == source:
+                        self._shares[_key(one, names)] = rows / whole
+
+    def _observation(self, report: Mapping[str, Any]) -> Observation:
+        graph = self.part.graph
+        rows = self._rows(report)
+        out = self._rows_out(rows)
+        flows = {
+            graph.names[one]: Flow(
+                rows[one.name] if isinstance(one, Source) else sum(out[i] for i in inputs(one)),
+                None if isinstance(one, Aggregate) else out[one],
+            )
+            for one in graph.operators
+        }
+        at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
+        seconds = report["durationMs"].get("triggerExecution", 0) / 1000
+        return Observation(
+            batch=report["batchId"],
+            seconds=seconds,
+            at=at + seconds,
+            rows=rows,
+            backlog=_backlog(report, graph.sources),
+            operators=flows,
+            queries=self._answers(report),
+        )
+
+    def _rows(self, report: Mapping[str, Any]) -> dict[str, float]:
+        sources = self.part.graph.sources
+        told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
+        if len(sources) == 1:
+            # Queries without an aggregate read the stream once more.
+            return {sources[0].name: sum(told) / self.part.scans(sources[0])}
+        return {
+            source.name: rows / self.part.scans(source)
+            for source, rows in zip(sources, told, strict=False)
+        }
+
+    def _rows_out(self, rows: Mapping[str, float]) -> dict[Operator, float]:
+        """Rows that each operator hands on; those above an aggregate are its answers."""
+        names, out = self.part.graph.names, dict[Operator, float]()
+        for one in self.part.graph.operators:
+            if isinstance(one, Source):
+                out[one] = rows[one.name]
+            elif depth(one) == 0:
+                out[one] = sum(
+                    rows[source.name] * self._shares.get(_key(feed, names), 1.0)
+                    for feed in feeds(one)
+                    if isinstance(source := base(feed), Source)
+                )
+            else:
+                out[one] = sum(out[i] for i in inputs(one)) if not isinstance(one, Aggregate) else 0
+        return out
+
+    def _answers(self, report: Mapping[str, Any]) -> dict[str, Answers]:
+        seen = report.get("observedMetrics", {}).get(f"{self.part.metric}_answers", {})
+        found = {}
+        for name, node in self.part.graph.queries.items():
+            if not isinstance(node, Aggregate):
+                continue
+            number = self.part.shared.number[node]
+            windows = seen.get(f"q{number}_windows") or 0
+            if windows:
+                overall = Moments(
+                    seen[f"q{number}_rows"] or 0,
+                    seen[f"q{number}_total"] or 0.0,
+                    seen[f"q{number}_squares"] or 0.0,
+                    windows,
+                )
+                found[name] = Answers(overall, self._groups.pop(name, {}))
+        return found
+
+
+def _key(feed: Operator, names: Mapping[Operator, str]) -> str:
+    """A feed is no operator of the graph where a union was taken apart: its text is its name."""
+    return names.get(feed) or f"{base(feed)} {feed}"
+
+
+def _backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, float]:
+    """Rows that wait, where the source says so."""
+    found = {}
+    for source, told in zip(sources, report["sources"], strict=False):
+        metrics = told.get("metrics") or {}
+        if "penstockBacklog" in metrics:
+            found[source.name] = float(metrics["penstockBacklog"])
+        elif isinstance(told.get("latestOffset"), dict) and isinstance(told.get("endOffset"), dict):
+            found[source.name] = float(_behind(told["endOffset"], told["latestOffset"]))
+    return found
+
+
+def _behind(end: Mapping[str, Any], latest: Mapping[str, Any]) -> int:
+    """Offsets of Kafka that are not yet read: topic → partition → offset."""
+    total = 0
+    for topic, partitions in latest.items():
+        if isinstance(partitions, dict):
+            read = end.get(topic) or {}
+            total += sum(int(at) - int(read.get(p, 0)) for p, at in partitions.items())
+    return max(0, total)

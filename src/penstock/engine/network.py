@@ -1,0 +1,215 @@
+"""Many queries over common streams, computed as one.
+
+net = ps.Network(bytes=web.window("60 s", every="5 s").by("host").agg(n=ps.sum("size")), big=big)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+
+from penstock.engine.layout import needs_processor
+from penstock.engine.part import Part
+from penstock.engine.record import forget_network, remember_network
+from penstock.engine.run import METRIC
+from penstock.engine.stream import Stream
+from penstock.engine.watermark import late_watermark
+from penstock.engine.window_query import WindowQuery, checked_checkpoint
+from penstock.errors import PenstockError, SpecificationError, UsageError, complaint
+from penstock.network.graph import Graph
+from penstock.network.operators import Aggregate, depth, upstream
+from penstock.windows import Kind, choose
+
+if TYPE_CHECKING:
+    from penstock.engine.network_run import NetworkRun, Sink
+
+SHARED_KINDS = (Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which queries are computed together, and which by themselves.
+
+    Args:
+        parts: networks of queries over common streams.
+        alone: queries that are computed by themselves → why.
+    """
+
+    parts: tuple[Graph, ...]
+    alone: Mapping[str, str]
+
+
+class Network:
+    """Queries with names; equal operators are one, and all share scan, panes and shuffle.
+
+    Args:
+        queries: what `agg()` gives, or rows without an aggregate; each has a name by `named()`.
+        named: more of them, as name = query.
+    """
+
+    def __init__(self, *queries: Stream | WindowQuery, **named: Stream | WindowQuery) -> None:
+        found: dict[str, Stream | WindowQuery] = {}
+        for query in (*queries, *(of.named(name) for name, of in _checked(named).items())):
+            if not isinstance(query, Stream | WindowQuery):
+                rule, hint = "needs queries", "such as ps.Network(bytes=query)"
+                raise SpecificationError(complaint("a network", rule, type(query).__name__, hint))
+            if query.name is None:
+                hint = "such as query.named('bytes'), or ps.Network(bytes=query)"
+                raise SpecificationError(complaint("a query", "needs a name", None, hint))
+            if query.name.lower() in (name.lower() for name in found):
+                rule = "must be the name of one query only"
+                raise SpecificationError(complaint("query", rule, query.name))
+            found[query.name] = query
+        self.queries = found
+        self.graph = Graph({name: query.node for name, query in found.items()})
+        _ = self.split  # refuses what cannot run, before anything starts
+
+    @cached_property
+    def is_streaming(self) -> bool:
+        """Whether rows go on coming."""
+        kinds = {_stream(query).is_streaming for query in self.queries.values()}
+        if len(kinds) > 1:
+            rule = "must be all streams or all batches"
+            raise UsageError(complaint("the queries of a network", rule, sorted(self.queries)))
+        return kinds.pop()
+
+    @cached_property
+    def split(self) -> Split:
+        """Which queries share a Spark stream, and which need one of their own."""
+        alone: dict[str, str] = {}
+        for name, node in self.graph.queries.items():
+            aggregates = [one for one in upstream(node) if isinstance(one, Aggregate)]
+            reason = next((why for one in aggregates if (why := _why_alone(one))), "")
+            if reason:
+                alone[name] = reason
+        rest = {n: node for n, node in self.graph.queries.items() if n not in alone}
+        parts = Graph(rest).components() if rest else []
+        for name in alone:
+            query = self.queries[name]
+            if depth(query.node) > 1 or not isinstance(query, WindowQuery):
+                rule = "must be one that can be computed with others, where it stands on windows"
+                raise UsageError(complaint(f"query {name}", rule, alone[name]))
+        return Split(tuple(parts), alone)
+
+    def batch(self) -> dict[str, DataFrame]:
+        """The exact answers of each query, over rows that are a batch."""
+        if self.is_streaming:
+            raise UsageError(complaint("batch()", "needs a batch", "a stream", "use start()"))
+        answers = {}
+        for name, query in self.queries.items():
+            if name in self.split.alone:
+                assert isinstance(query, WindowQuery)  # noqa: S101 - the split has looked
+                answers[name] = query.dataframe()
+            else:
+                # Each is a DataFrame by itself, which must not compute the others whenever it is
+                # looked at.
+                part = Part(Graph({name: query.node}))
+                answers |= part.answers(part.frame())
+        return answers
+
+    def start(
+        self,
+        checkpoint: str,
+        *,
+        sink: Sink | None = None,
+        sinks: Mapping[str, Sink] | None = None,
+        trigger: dict[str, Any] | None = None,
+    ) -> NetworkRun:
+        """Starts the network as a stream.
+
+        Args:
+            checkpoint: the checkpointLocation, on any file system.
+            sink: where the answers of all queries go that have no sink of their own: a function
+                of a DataFrame, with the query's name in `query`, and the number of the batch.
+            sinks: query → where its answers go.
+            trigger: as for Spark's `trigger`, such as {"processingTime": "1 second"}.
+        """
+        from penstock.engine.network_run import launch  # noqa: PLC0415 - it needs this class
+
+        if not self.is_streaming:
+            hint = "use batch() for a batch"
+            raise UsageError(complaint("start()", "needs streams", "a batch", hint))
+        own = dict(sinks or {})
+        for name in own:
+            if name not in self.queries:
+                rule = "must be sinks of queries of the network"
+                raise UsageError(
+                    complaint("sinks", rule, name, f"known: {', '.join(self.queries)}")
+                )
+        if sink is None and set(own) != set(self.queries):
+            missing = [name for name in self.queries if name not in own]
+            raise UsageError(complaint("start()", "needs a sink for every query", missing))
+        checkpoint = checked_checkpoint(checkpoint)
+        new = remember_network(checkpoint, str(self))
+        try:
+            return launch(self, checkpoint, sink, own, trigger)
+        except PenstockError:
+            if new:
+                forget_network(checkpoint)
+            raise
+
+    def part(self, graph: Graph, checkpoint: str) -> Part:
+        """A part of the network as a stream with that checkpoint."""
+        spark = next(iter(self.queries.values()))
+        session = _stream(spark).rows.sparkSession
+        aggregates = [one for one in graph.operators if isinstance(one, Aggregate)]
+        if not aggregates:
+            return Part(graph)
+        late = late_watermark(session, checkpoint, aggregates[0].query)
+        return Part(graph, late, f"{METRIC}_{uuid4().hex[:8]}")
+
+    def explain(self) -> str:
+        """The network as text: its operators, what is shared, what is computed by itself."""
+        lines = [str(self)]
+        for graph in self.split.parts:
+            part = Part(graph)
+            names = ", ".join(graph.queries)
+            if not part.aggregates:
+                lines.append(f"together  {names}: one scan, no state")
+                continue
+            groups = len(part.shared.groups)
+            lines.append(
+                f"together  {names}: one stream, {part.shared.stateful} operators with state, "
+                f"{groups} kinds of panes for {len(part.aggregates)} aggregates"
+            )
+        lines += [f"alone     {name}: {why}" for name, why in self.split.alone.items()]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        names = self.graph.names
+        lines = [f"{names[operator]}: {operator}" for operator in self.graph.operators]
+        lines += [f"{name} = {names[node]}" for name, node in self.graph.queries.items()]
+        return "\n".join(lines)
+
+
+def _stream(query: Stream | WindowQuery) -> Stream:
+    return query if isinstance(query, Stream) else query.stream
+
+
+def _checked(named: Mapping[str, object]) -> dict[str, Any]:
+    for name, query in named.items():
+        if not isinstance(query, Stream | WindowQuery):
+            rule = "must be a query, or rows of a stream"
+            raise SpecificationError(complaint(f"query {name}", rule, type(query).__name__))
+    return dict(named)
+
+
+def _why_alone(aggregate: Aggregate) -> str:
+    """Why an aggregate cannot be computed together with others; empty if it can."""
+    query = aggregate.query
+    if needs_processor(query) or query.window.kind not in SHARED_KINDS:
+        return (
+            f"{query.window.kind.value} windows, or their aggregates, have an operator of their own"
+        )
+    if query.window.unit != "time":
+        return "its windows are not over time"
+    if aggregate.whole:
+        return f"{', '.join(aggregate.whole)} cannot be merged from panes without rounding twice"
+    if choose(query.spec, None).tall:
+        return "its windows overlap so much that they have panes of their own"
+    return ""

@@ -1,0 +1,296 @@
+"""A part of a network is what one Spark stream computes: queries that share their streams.
+
+Its frame has the answers of all its queries, of which `answers` makes a DataFrame for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.control.moments import Moments
+from penstock.engine.flow import Flow
+from penstock.engine.groups import ROWS
+from penstock.engine.operators import built
+from penstock.engine.results import WINDOW_TIME, rows_of, source_with_watermark
+from penstock.engine.schema import column_type
+from penstock.engine.shared import AGGREGATE, SQUARES, TOTAL, Shared
+from penstock.engine.slots import WHICH, Branch, Slots, tag
+from penstock.engine.step import quoted
+from penstock.engine.tally import Tally
+from penstock.errors import SchemaError, complaint
+from penstock.network.graph import Graph
+from penstock.network.operators import (
+    Aggregate,
+    Operator,
+    Source,
+    base,
+    depth,
+    feeds,
+    upstream,
+)
+
+QUERY = "penstock_query"
+"""Which set-valued query a row is an answer of; null for windows."""
+
+
+@dataclass
+class Part:
+    """Queries over common streams.
+
+    Args:
+        graph: their operators; all aggregates can be shared.
+        late: L (`late_watermark`); None for a batch.
+        metric: the name of the metric under which rows are counted; None for a batch.
+    """
+
+    graph: Graph
+    late: Column | None = None
+    metric: str | None = None
+    _slots: dict[Aggregate, dict[str, str]] = field(default_factory=dict)
+    _sets: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def aggregates(self) -> list[Aggregate]:
+        """All aggregates, those of a lower level first."""
+        found = [one for one in self.graph.operators if isinstance(one, Aggregate)]
+        return sorted(found, key=depth)
+
+    @cached_property
+    def set_valued(self) -> list[str]:
+        """The queries without an aggregate."""
+        return [name for name, node in self.graph.queries.items() if depth(node) == 0]
+
+    @cached_property
+    def counted(self) -> list[Operator]:
+        """The operators whose rows are counted: those between streams and their aggregates."""
+        found: dict[Operator, None] = {}
+        for aggregate in self.aggregates:
+            if depth(aggregate) == 1:
+                for feed in feeds(aggregate.input):
+                    found |= dict.fromkeys(upstream(feed))
+        return list(found)
+
+    @cached_property
+    def shared(self) -> Shared:
+        """How its windows are computed."""
+        windowed = {base(f) for a in self.aggregates if depth(a) == 1 for f in feeds(a.input)}
+        rows = {
+            s: source_with_watermark(s) if self.late is not None else self._data(s)
+            for s in self.graph.sources
+            if s in windowed
+        }
+        wanted = {
+            one
+            for node in self.graph.queries.values()
+            for feed in feeds(node)
+            if isinstance(one := base(feed), Aggregate)
+        }
+        tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
+        return Shared(self.aggregates, wanted, rows, self.late, tally)
+
+    def scans(self, source: Source) -> int:
+        """How often a batch reads the rows of a stream."""
+        feeding = [feed for name in self.set_valued for feed in feeds(self.graph.queries[name])]
+        windowed = [feed for a in self.aggregates if depth(a) == 1 for feed in feeds(a.input)]
+        return max(1, sum(any(base(f) == source for f in fed) for fed in (feeding, windowed)))
+
+    def frame(self) -> DataFrame:
+        """The answers of all queries."""
+        frames = []
+        if self.aggregates:
+            frame, self._slots = self.shared.compute()
+            frames.append(self._observed(frame) if self.metric else frame)
+        if self.set_valued:
+            frames.append(self._set_frame())
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+
+    def _observed(self, frame: DataFrame) -> DataFrame:
+        """The answers, whose moments are added up as they pass."""
+        of, sums = F.col(AGGREGATE), []
+        for aggregate in self.delivered:
+            number = self.shared.number[aggregate]
+            mine, (total, squares) = of == number, self.moments(aggregate)
+            each = {"rows": F.col(ROWS), "total": total, "squares": squares}
+            windows = F.approx_count_distinct(F.when(mine, F.col("window_end")), 0.05)
+            sums.append(windows.alias(f"q{number}_windows"))
+            sums += [
+                F.sum(F.when(mine, value.cast("double"))).alias(f"q{number}_{name}")
+                for name, value in each.items()
+            ]
+        return frame.observe(f"{self.metric}_answers", *sums)
+
+    @property
+    def delivered(self) -> list[Aggregate]:
+        """The aggregates whose answers are those of a query."""
+        asked = self.graph.queries.values()
+        return [aggregate for aggregate in self.aggregates if aggregate in asked]
+
+    def moments(self, aggregate: Aggregate) -> tuple[Column, Column]:
+        """The sum, and the sum of squares, of what a query sums; one that counts sums ones."""
+        slots = self._slots[aggregate]
+        if SQUARES in slots:
+            return F.col(slots[TOTAL]), F.col(slots[SQUARES])
+        return F.col(ROWS), F.col(ROWS)
+
+    def groups(
+        self, frame: DataFrame, aggregate: Aggregate, most: int
+    ) -> dict[tuple[object, ...], Moments]:
+        """What the groups of a query have had, those first for which a sample is worth least.
+
+        Args:
+            frame: a batch of the frame.
+            aggregate: whose groups.
+            most: how many, at most.
+        """
+        total, squares = self.moments(aggregate)
+        slots = [self._slots[aggregate][key] for key in aggregate.query.keys]
+        mine = frame.where(F.col(AGGREGATE) == self.shared.number[aggregate])
+        sums = mine.groupBy(*slots).agg(
+            F.sum(ROWS).cast("double").alias("rows"),
+            F.sum(total.cast("double")).alias("total"),
+            F.sum(squares.cast("double")).alias("squares"),
+            F.count(F.lit(1)).alias("windows"),
+        )
+        hardest = F.when(F.col("total") != 0, F.col("squares") / F.col("total") ** 2)
+        found = sums.orderBy(hardest.desc_nulls_first()).limit(most).collect()
+        return {
+            tuple(r[slot] for slot in slots): Moments(
+                r["rows"], r["total"] or 0.0, r["squares"] or 0.0, r["windows"]
+            )
+            for r in found
+        }
+
+    def answers(self, frame: DataFrame) -> dict[str, DataFrame]:
+        """The answers of each query.
+
+        Args:
+            frame: from `frame`, or a batch of it.
+        """
+        known: dict[Operator, DataFrame] = {}
+        for aggregate, slots in self._slots.items():
+            mine = frame.where(F.col(AGGREGATE) == self.shared.number[aggregate])
+            query = aggregate.query
+            names = (*query.keys, *query.aggregates)
+            known[aggregate] = mine.select(
+                "window_start", "window_end", *(F.col(slots[n]).alias(n) for n in names)
+            )
+        return {
+            name: self._set_answers(frame, name)
+            if name in self._sets
+            else _delivered(self.graph.queries[name], known)
+            for name in self.graph.queries
+        }
+
+    def together(self, frame: DataFrame) -> DataFrame:
+        """The answers of all queries in one DataFrame, with the name of the query in `query`.
+
+        Args:
+            frame: from `frame`, or a batch of it.
+        """
+        plain = all(isinstance(node, Aggregate) for node in self.graph.queries.values())
+        one_each = len(set(self.graph.queries.values())) == len(self.graph.queries)
+        if plain and one_each:
+            return self._in_one_pass(frame)
+        labelled = [
+            rows.select(F.lit(name).alias("query"), "*")
+            for name, rows in self.answers(frame).items()
+        ]
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), labelled)
+
+    def _in_one_pass(self, frame: DataFrame) -> DataFrame:
+        of, columns = F.col(AGGREGATE), dict[str, list[tuple[int, str]]]()
+        named = []
+        for name, node in self.graph.queries.items():
+            assert isinstance(node, Aggregate)  # noqa: S101 - the caller has looked
+            number = self.shared.number[node]
+            named.append((number, name))
+            for column in (*node.query.keys, *node.query.aggregates):
+                columns.setdefault(column, []).append((number, self._slots[node][column]))
+        label = reduce(
+            lambda chain, pair: chain.when(of == pair[0], F.lit(pair[1])),
+            named[1:],
+            F.when(of == named[0][0], F.lit(named[0][1])),
+        )
+        filled = [_by_number(of, slots).alias(column) for column, slots in columns.items()]
+        return frame.select(label.alias("query"), "window_start", "window_end", *filled)
+
+    def _data(self, source: Source) -> DataFrame:
+        return data_of(source)
+
+    # Queries without an aggregate ---------------------------------------------------------------
+
+    def _set_frame(self) -> DataFrame:
+        """The rows of set-valued queries: another scan, but one for all of them."""
+        slots, types = Slots("penstock_s"), {}
+        branches: list[Branch] = []
+        flows: dict[Source, Flow] = {}
+        for number, name in enumerate(self.set_valued):
+            for feed in feeds(self.graph.queries[name]):
+                source = base(feed)
+                assert isinstance(source, Source)  # noqa: S101 - it has no aggregate
+                flow = flows.setdefault(source, Flow.over(source, self._data(source)))
+                flow.add(feed)
+                view = flow.view(feed)
+                if name not in self._sets:
+                    of = [column_type(view, quoted(c), c) for c in view.columns]
+                    taken = slots.take([t.json() for t in of])
+                    types |= dict(zip(taken, of, strict=True))
+                    self._sets[name] = dict(zip(view.columns, taken, strict=True))
+                filled = {slot: column for column, slot in self._sets[name].items()}
+                branches.append(Branch(feed, number, filled))
+        parts = []
+        for source, flow in flows.items():
+            mine = [branch for branch in branches if base(branch.feed) == source]
+            rows = tag(flow, mine, types, {})
+            numbers = F.array(*(F.lit(branch.target) for branch in mine))
+            parts.append(rows.select(numbers[F.col(WHICH)].alias(QUERY), *types))
+        return reduce(DataFrame.unionByName, parts)
+
+    def _set_answers(self, frame: DataFrame, name: str) -> DataFrame:
+        mine = frame.where(F.col(QUERY) == self.set_valued.index(name))
+        return mine.select(
+            *(F.col(slot).alias(column) for column, slot in self._sets[name].items())
+        )
+
+
+def data_of(source: Source) -> DataFrame:
+    """The rows of a stream that are data, without a watermark of ours."""
+    rows, progress = rows_of(source), source.progress
+    if not hasattr(progress, "where"):
+        return rows
+    return rows.where(~F.coalesce(F.expr(progress.where), F.lit(False)))
+
+
+def _delivered(node: Operator, known: Mapping[Operator, DataFrame]) -> DataFrame:
+    """The answers of a query: those of its aggregate, with what stands above it."""
+    if isinstance(node, Aggregate):
+        return known[node]
+    due = F.timestamp_micros(F.unix_micros("window_end") - 1).alias(WINDOW_TIME)
+    timed = {one: rows.select("*", due) for one, rows in known.items()}
+    return built(node, timed)
+
+
+def _by_number(of: Column, slots: Sequence[tuple[int, str]]) -> Column:
+    by: dict[str, list[int]] = {}
+    for number, slot in slots:
+        by.setdefault(slot, []).append(number)
+    choices = [F.when(of.isin(numbers), F.col(slot)) for slot, numbers in by.items()]
+    return choices[0] if len(choices) == 1 else F.coalesce(*choices)
+
+
+def check_types(together: Mapping[str, DataFrame]) -> None:
+    """Answers that go to one place must not call two types by one name."""
+    seen: dict[str, tuple[str, str]] = {}
+    for name, rows in together.items():
+        for f in rows.schema.fields:
+            query, of = seen.setdefault(f.name.lower(), (name, f.dataType.simpleString()))
+            if of != f.dataType.simpleString():
+                rule = f"must be of one type in all queries that go to one sink ({query}: {of})"
+                got = f"{name}: {f.dataType.simpleString()}"
+                hint = "rename one of them, or give the queries sinks of their own"
+                raise SchemaError(complaint(f"column {f.name}", rule, got, hint))

@@ -1,0 +1,81 @@
+"""What is counted on the way: rows that do not count, and how many rows pass each operator.
+
+Both are groups of the panes: a count for each row, or a mask for one row in 64 with a bit for each
+operator that it passes. They are added up where panes go on to windows, of which there are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.engine.flow import Flow
+from penstock.engine.groups import ROWS
+from penstock.engine.step import quoted
+from penstock.network.operators import Operator, Source, base
+
+SAMPLED = "penstock_sampled"
+ONE_IN = 64
+"""One row in so many tells which operators it passes."""
+
+_MOST = 62
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How rows are counted.
+
+    Args:
+        metric: the name of Spark's metric.
+        aggregates: how many there are.
+        operators: those whose rows are counted; more than 62 are not.
+    """
+
+    metric: str
+    aggregates: int
+    operators: Sequence[Operator]
+
+    def sample(self, source: Source, flow: Flow, time: Column) -> Column:
+        """Which rows are in the sample: always the same, also in a replay."""
+        names = {name.lower(): ours for name, ours in flow.named[source].items()}
+        known = [F.col(quoted(names[name.lower()])) for name in source.identity] or [time]
+        return F.xxhash64(*known).bitwiseAND(F.lit(ONE_IN - 1)) == 0
+
+    def mask(self, source: Source, flow: Flow) -> Column:
+        """A bit for each operator that a row passes; the first is for the row itself."""
+        mask = F.lit(0).cast("bigint")
+        for bit, operator in enumerate(self.operators[:_MOST]):
+            if operator in flow.named and base(operator) == source:
+                passes = flow.passes(operator)
+                mask = mask + F.when(passes, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0))
+        return mask
+
+    def observed(
+        self, panes: DataFrame, reasons: Mapping[str, Column], of: Column, mask: Column
+    ) -> DataFrame:
+        """The panes, whose rows are counted as they pass.
+
+        Args:
+            panes: with the number of their rows, once for every aggregate.
+            reasons: why rows do not count → whether a pane's rows do not.
+            of: the number of the aggregate; 0 for the sample.
+            mask: of the sample, which operators its rows pass.
+        """
+        rows, sums = F.col(ROWS), []
+        for number in range(1, self.aggregates + 1):
+            sums.append(_total(of == number, rows).alias(f"a{number}_rows"))
+            sums += [
+                _total((of == number) & which, rows).alias(f"a{number}_{reason}")
+                for reason, which in reasons.items()
+            ]
+        for bit in range(min(len(self.operators), _MOST)):
+            passes = (of == 0) & (mask.bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)
+            sums.append((_total(passes, rows) * ONE_IN).alias(f"o{bit}"))
+        return panes.observe(self.metric, *sums)
+
+
+def _total(which: Column, rows: Column) -> Column:
+    return F.coalesce(F.sum(F.when(which, rows)), F.lit(0))
