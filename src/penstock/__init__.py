@@ -8,6 +8,8 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 from importlib.metadata import version
 
 from penstock.engine.cql import cql
+from penstock.engine.cql_network import cql_queries
+from penstock.engine.from_toml import toml_queries
 from penstock.engine.network import Network
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
@@ -60,6 +62,7 @@ __all__ = [
     "avg",
     "count",
     "cql",
+    "cql_queries",
     "heartbeat",
     "landmark",
     "max",
@@ -77,6 +80,7 @@ __all__ = [
     "stddev_samp",
     "stream",
     "sum",
+    "toml_queries",
     "tumbling",
     "user_defined",
     "var_pop",

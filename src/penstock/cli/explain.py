@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.cli.explain_network import explained_network, written
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.engine.layout import needs_processor
 from penstock.engine.window_query import BY_PROCESSOR
@@ -30,7 +32,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="CQL",
-            help="A query, in place of the options for a window: 'SELECT … FROM … [RANGE …]'.",
+            help="A query, in place of the options for a window: 'SELECT … FROM … [RANGE …]'; "
+            "or a network: a file, .toml or .cql.",
             show_default=False,
         ),
     ] = None,
@@ -56,17 +59,32 @@ def explain(
         float | None,
         typer.Option(metavar="ROWS", help="Rows per slide and group, if known; 10 are assumed."),
     ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the picture of a network to this file too."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Explain a window: its kind, what it needs, how it is computed and why. Starts no Spark."""
+    """Explain a window or a network: what it needs, how it is computed, why. Starts no Spark."""
     with one_line_errors(verbose=verbose):
         density = _density(rows_per_pane_and_key)
+        network = None if cql is None else explained_network(cql)
+        if svg is not None and network is None:
+            raise UsageError(complaint("--svg", "needs a network: a .toml or .cql file", cql))
+        explained: dict[str, object]
         if cql is None:
             explained = describe(_window(range, slide, period), density)
         elif any((range, slide, period)):
             given = {"--range": range, "--slide": slide, "--period": period}
             raise UsageError(complaint("explain", "needs a query or a window, not both", given))
+        elif network is not None:
+            if svg is not None:
+                written(svg, network.picture())
+            explained = network.json(lambda spec: describe(spec, density))
+            if not as_json:
+                print(network.text(_text, lambda spec: describe(spec, density)))
+                return
         else:
             statement = parse(cql)
             explained = {"cql": render(statement)} | describe(statement.window, density)

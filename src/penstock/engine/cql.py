@@ -5,15 +5,15 @@ ps.cql("SELECT max(speed) FROM Traffic [RANGE 5 min SLIDE 1 min WATTR ts]", Traf
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, TimestampType
 
+from penstock.engine.cql_errors import Pointer, reason
 from penstock.engine.failures import cause
 from penstock.engine.opening import stream
 from penstock.engine.results import conditions
@@ -22,18 +22,17 @@ from penstock.engine.step import quoted
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import SchemaError, SpecificationError, complaint, did_you_mean
+from penstock.network import operators
 from penstock.network.cql import CqlError, Statement, check_columns, parse, render
-from penstock.network.cql.check import no_column
 from penstock.network.cql.errors import nearest, shown
 from penstock.network.cql.names import written
 from penstock.network.cql.statement import Computed, Placed, PlainColumn, Source
 from penstock.network.cql.tokens import tokenize
-from penstock.network.operators import Expression, Map, Operator
+from penstock.network.operators import Aggregate, Operator
+from penstock.network.outline import unlike, with_select_list
 from penstock.network.query import Query
 from penstock.windows import WindowSpec
 from penstock.windows.kinds import ROW_NUM
-
-_NOT_PARSED = re.compile(r"\(line (\d+), pos (\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,7 @@ class CqlQuery(WindowQuery):
     @property
     def node(self) -> Operator:
         """The operator of a network whose rows are the answers."""
-        plain = super().node
-        if list(self.select.items()) == [
-            (n, n) for n in (*self.query.keys, *self.query.aggregates)
-        ]:
-            return plain
-        window = ((name, Expression(name)) for name in self.query.window_columns)
-        chosen = ((name, Expression(quoted(inner))) for name, inner in self.select.items())
-        return Map(plain, (*window, *chosen), only=True)
+        return with_select_list(Aggregate(self.stream.node, self.query), self.select)
 
     def explain(self, checkpoint: str | None = None) -> str:
         """The canonical text, how it is computed and why.
@@ -97,12 +89,12 @@ def cql(
     """
     statement = parse(text)
     assert statement.source is not None  # noqa: S101 - what is parsed has a source
-    binder = _Binder(statement, statement.source)
+    binder = Binder(statement, statement.source)
     return binder.query(binder.find(streams, named))
 
 
 @dataclass(frozen=True, slots=True)
-class _Binder:
+class Binder:
     """Puts the names of a statement and the columns of a stream together."""
 
     statement: Statement
@@ -138,17 +130,16 @@ class _Binder:
         rows = given.rows if isinstance(given, Stream) else given
         check_columns(statement, rows.columns)
         fields = self._fields(rows)
-        spec = self._window(rows.withColumns({name: F.expr(path) for name, path in fields.items()}))
-        of = (
-            given
-            if isinstance(given, Stream)
-            else stream(rows, _event_time(spec), name=self.statement.stream)
-        )
-        of = of.with_columns(**fields) if fields else of
+        with_fields = rows.withColumns({n: F.expr(path) for n, path in fields.items()})
+        spec = self._window(with_fields)
+        if isinstance(given, Stream):
+            of = given.with_columns(**fields) if fields else given
+        else:  # its event time may be a field
+            of = stream(with_fields if fields else rows, _event_time(spec), name=statement.stream)
         rows = of.rows
-        of = self._where(self._timed(of, spec))
+        of = self._point.where(self._timed(of, spec), statement.where, self.source.words["WHERE"])
         keys = tuple(_spelled(rows, key) for key in statement.keys)
-        names = _unlike(statement.aggregates, (*keys, *spec.pattr))
+        names = unlike(statement.aggregates, (*keys, *spec.pattr))
         aggregates = dict(zip(names, statement.aggregates.values(), strict=True))
         query = Query(spec, keys, aggregates, of.late, of.progress, of.order, conditions(of.node))
         self._check(of.rows, query)
@@ -213,18 +204,10 @@ class _Binder:
         placed = self._rattr()
         known = f"is {written(of.event_time)}" if of.event_time is not None else "has none"
         message = f"{placed.what} must be the event time of {name}, which {known}"
-        hint = f"give ps.stream(df, event_time={spec.rattr!r})"
-        raise self._error(f"{message}; got {shown(placed.name)}; {hint}", placed.at)
-
-    def _where(self, of: Stream) -> Stream:
-        where, at = self.statement.where, self.source.words["WHERE"]
-        if where is None:
-            return of
-        try:
-            return of.where(where)
-        except SchemaError as error:
-            reason = f"WHERE must be a predicate; {cause(str(error.__cause__))}"
-            raise self._refused(error, Placed("WHERE", where, at), of.rows, reason) from error
+        message += f"; got {shown(placed.name)}"
+        if isinstance(of.node, operators.Source):
+            message += f"; give ps.stream(df, event_time={spec.rattr!r})"
+        raise self._error(message, placed.at)
 
     def _check(self, rows: DataFrame, query: Query) -> None:
         """Keys and aggregates one by one, so that what does not fit is shown at its place."""
@@ -242,21 +225,8 @@ class _Binder:
                 lower_all(rows, replace(query, keys=(), aggregates={item.name: item.aggregate}))
             except SchemaError as error:
                 of = Placed(item.aggregate.function, item.aggregate.column or "", self._inside(at))
-                raise self._refused(error, of, rows, _reason(error, of.what)) from error
-
-    def _refused(self, error: SchemaError, of: Placed, rows: DataFrame, otherwise: str) -> CqlError:
-        """What Spark refuses in an expression, at its place in the text."""
-        spark = error.__cause__
-        if not isinstance(spark, PySparkException):
-            return self._error(otherwise, of.at)
-        at = of.at + _offset(spark, of.name)
-        if not str(spark.getCondition()).startswith("UNRESOLVED_COLUMN"):
-            return self._error(otherwise, at)
-        missing = (spark.getMessageParameters() or {}).get("objectName", "")
-        name = missing.strip("`").replace("`.`", ".").replace("``", "`")
-        return no_column(
-            Placed(of.what, name, at), self.statement.stream, self.source.text, rows.columns
-        )
+                why = reason(error, of.what)
+                raise self._point.refused(error, of, rows, why) from error
 
     def _inside(self, at: int) -> int:
         """Where the argument of the call begins that begins at `at`."""
@@ -267,8 +237,12 @@ class _Binder:
         """RATTR where it is written, which may be as WATTR."""
         return next(name for name in self.source.names if name.what in ("WATTR", "RATTR"))
 
+    @property
+    def _point(self) -> Pointer:
+        return Pointer(self.source.text, self.statement.stream)
+
     def _error(self, message: str, at: int) -> CqlError:
-        return CqlError(message, self.source.text, at)
+        return self._point.error(message, at)
 
 
 def _event_time(spec: WindowSpec) -> str | None:
@@ -278,33 +252,3 @@ def _event_time(spec: WindowSpec) -> str | None:
 def _spelled(rows: DataFrame, name: str) -> str:
     """The name of a column as the stream spells it."""
     return column(rows, "CQL", name).name
-
-
-def _unlike(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """The names, with something added to those that a key of the stream has already."""
-    used, unlike = {name.lower() for name in taken}, []
-    for name in names:
-        free = name
-        while free.lower() in used:
-            free += "'"
-        used.add(free.lower())
-        unlike.append(free)
-    return unlike
-
-
-def _reason(error: SchemaError, function: str) -> str:
-    if isinstance(error.__cause__, ParseException):
-        return f"{function} needs an SQL expression; {cause(str(error.__cause__))}"
-    return str(error)
-
-
-def _offset(error: PySparkException, expression: str) -> int:
-    """Where in the expression Spark has found the error, in characters; 0 if it does not say."""
-    context = error.getQueryContext()
-    if context:
-        return int(context[0].startIndex())
-    found = _NOT_PARSED.search(str(error))
-    if found is None:
-        return 0
-    before = expression.split("\n")[: int(found[1]) - 1]
-    return sum(len(line) + 1 for line in before) + int(found[2])

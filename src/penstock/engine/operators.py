@@ -104,7 +104,8 @@ def _mapped(rows: DataFrame, columns: Sequence[tuple[str, Expression]], *, only:
         # A note in the metadata, such as that of a watermark, stays with a column as it is.
         value = F.col(quoted(name)) if plain else as_column(expression).alias(name)
         try:
-            _ = rows.select(value).schema
+            # Beside the other columns: an aggregate alone would make one row of them all.
+            _ = rows.select("*", value).schema
         except PySparkException as error:
             rule = "must be an expression over the stream's columns"
             raise SchemaError(complaint(f"column {name}", rule, cause(str(error)))) from error
@@ -160,11 +161,12 @@ def chosen(
 def _check_names(
     what: str, columns: Mapping[str, object], rows: DataFrame, event_time: str | None
 ) -> None:
-    for name in columns:
+    for name, given in columns.items():
         if name.lower().startswith(OURS):
             rule = f"must name no column that begins with {OURS}"
             raise SpecificationError(complaint(what, rule, name))
-        if event_time is not None and name.lower() == event_time.lower():
+        same = isinstance(given, str) and given.lower() == name.lower()
+        if event_time is not None and name.lower() == event_time.lower() and not same:
             rule = "must leave the event time as it is: the stream's watermark is on it"
             raise SpecificationError(complaint(what, rule, name))
     if len({name.lower() for name in columns}) < len(columns):

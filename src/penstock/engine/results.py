@@ -14,13 +14,11 @@ from penstock.engine.schema import has_watermark
 from penstock.engine.step import quoted
 from penstock.errors import UsageError, complaint
 from penstock.network.operators import Expression, Filter, Handle, Map, Operator, Source, upstream
+from penstock.network.query import WINDOW_TIME
 
 if TYPE_CHECKING:
     from penstock.engine.stream import Stream
     from penstock.engine.window_query import WindowQuery
-
-WINDOW_TIME = "window_time"
-"""The last microsecond of a window, as Spark's `window_time` has it: when its answer is due."""
 
 
 def conditions(node: Operator) -> tuple[str, ...]:

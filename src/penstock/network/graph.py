@@ -80,10 +80,11 @@ class Graph:
     @cached_property
     def users(self) -> dict[Operator, tuple[str, ...]]:
         """The queries that need each operator; one that has several is shared."""
-        return {
-            operator: tuple(n for n, of in self.queries.items() if operator in set(upstream(of)))
-            for operator in self.operators
-        }
+        users: dict[Operator, list[str]] = {operator: [] for operator in self.operators}
+        for name, of in self.queries.items():
+            for operator in upstream(of):
+                users[operator].append(name)
+        return {operator: tuple(names) for operator, names in users.items()}
 
     @cached_property
     def fed(self) -> dict[Operator, tuple[Operator, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.errors import SpecificationError, complaint, did_you_mean
 from penstock.network.aggregates import Aggregate
@@ -14,6 +14,9 @@ WINDOW_COLUMNS = ("window_start", "window_end")
 """The columns that the results of windows over time or another attribute begin with."""
 WID_COLUMNS = ("wid",)
 """Those of windows that rows drive: a row number, or the value at which the window ends."""
+
+WINDOW_TIME = "window_time"
+"""The last microsecond of a window, as Spark's `window_time` has it: when its answer is due."""
 
 LATE: tuple[Late, ...] = ("generous", "consistent")
 
@@ -43,7 +46,8 @@ class Query:
             "consistent" counts it only if all of its windows are open.
         progress: how the stream says how far it is; None by a slack behind its newest row.
         order: the columns that say in which order the rows of a batch arrive.
-        filters: the predicates that hold for the rows.
+        filters: the predicates that hold for the rows, as a checkpoint remembers them; queries
+            over the same rows are the same whatever the words.
 
     >>> from penstock.network.aggregates import count
     >>> from penstock.windows import sliding
@@ -57,7 +61,7 @@ class Query:
     late: Late = "generous"
     progress: Progress | None = None
     order: tuple[str, ...] = ()
-    filters: tuple[str, ...] = ()
+    filters: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.late not in LATE:

@@ -16,14 +16,16 @@ class Cursor:
 
     Args:
         text: the CQL text.
+        several: whether it may have several statements, and UNION ALL in each.
 
     >>> cursor = Cursor("FROM Traffic")
     >>> cursor.expect("FROM").at, cursor.name("a stream").text, cursor.token.kind
     (0, 'Traffic', 'end')
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, several: bool = False) -> None:
         self.text = text
+        self.several = several
         self._tokens = tokenize(text)
         self._next = 0
 
@@ -45,6 +47,21 @@ class Cursor:
     def at(self, text: str) -> bool:
         """Whether the next token is that keyword, in any case, or that symbol."""
         return self.token.kind in ("word", "symbol") and self.token.text.upper() == text
+
+    def at_words(self, first: str, *second: str) -> bool:
+        """Whether the next token is that keyword, and one of the others follows it."""
+        following = self.ahead()
+        return self.at(first) and following.kind == "word" and following.text.upper() in second
+
+    def at_end(self) -> bool:
+        """Whether a SELECT ends here."""
+        if self.token.kind == "end" or self.at(";"):
+            return True
+        # Where a semicolon is missing, the next statement is no part of a predicate.
+        return self.several and (
+            self.at_words("UNION", "ALL", "DISTINCT", "SELECT")
+            or self.at_words("CREATE", "VIEW", "QUERY")
+        )
 
     def accept(self, text: str) -> Token | None:
         """Takes that keyword or symbol if it is next."""

@@ -18,6 +18,7 @@ class CqlError(SpecificationError):
         message: one line: what was expected, what was got, and a hint where there is one.
         text: the whole text.
         offset: where in the text, in characters from 0.
+        place: where the text itself stands, such as a file and a key in it.
 
     >>> print(CqlError("expected FROM; got 'FORM'", "SELECT count(*)\nFORM Traffic", 16))
     line 2, column 1: expected FROM; got 'FORM'
@@ -25,9 +26,10 @@ class CqlError(SpecificationError):
       ^
     """
 
-    def __init__(self, message: str, text: str, offset: int) -> None:
+    def __init__(self, message: str, text: str, offset: int, place: str = "") -> None:
         # All of the arguments are kept, so that the error can be pickled.
-        super().__init__(message, text, offset)
+        super().__init__(message, text, offset, place)
+        self.place = place
         self.message = _on_one_line(message)
         begin = text.rfind("\n", 0, offset) + 1
         self.line = text.count("\n", 0, offset) + 1
@@ -35,7 +37,13 @@ class CqlError(SpecificationError):
         self._excerpt = _excerpt(text[begin:].partition("\n")[0], offset - begin)
 
     def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}: {self.message}\n{self._excerpt}"
+        place = f"{self.place}, " if self.place else ""
+        return f"{place}line {self.line}, column {self.column}: {self.message}\n{self._excerpt}"
+
+    def within(self, place: str) -> CqlError:
+        """The same error, with the place of the text; one that has a place keeps it."""
+        message, text, offset, known = self.args
+        return CqlError(message, text, offset, known or place)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from penstock.network.cql.clause import Clause, window_clause
 from penstock.network.cql.cursor import Cursor
 from penstock.network.cql.errors import nearest
 from penstock.network.cql.functions import aggregate
+from penstock.network.cql.joins import join_clauses
 from penstock.network.cql.rules import check
 from penstock.network.cql.statement import Computed, Item, Placed, PlainColumn, Source, Statement
 from penstock.network.cql.tokens import Token
@@ -56,18 +57,28 @@ minutes, hours, days, milliseconds, rows; got 'secnds'; did you mean 'seconds'?
 
     Li et al., SIGMOD 2005, §2, §3.2.
     """
-    cursor = Cursor(text)
+    return windowed(Cursor(text))
+
+
+def windowed(cursor: Cursor) -> Statement:
+    """Takes a SELECT with a window; relations are joined only where there are several statements.
+
+    >>> windowed(Cursor("SELECT count(*) FROM T [RANGE 1 s SLIDE 1 s WATTR ts];")).stream
+    'T'
+    """
+    text = cursor.text
     cursor.expect("SELECT")
     items, places = _select(cursor)
     cursor.expect("FROM")
     stream = cursor.name("the name of a stream")
     clause = window_clause(cursor)
     window = to_window(clause, text)
+    joins = join_clauses(cursor, stream.name) if cursor.several else ()
     words = {word: token.at for word, token in clause.words.items()}
     words |= {"FROM": stream.at, "WHERE": cursor.ahead().at}
-    where = _where(cursor)
+    where = where_clause(cursor)
     groups = _group_by(cursor)
-    if cursor.accept(";") and cursor.token.kind != "end":
+    if not cursor.several and cursor.accept(";") and cursor.token.kind != "end":
         raise cursor.expected("the end of the text", hint="a text has one query")
     check(text, items, places, groups, clause.pattr, window_columns=window_columns(window))
     names = [
@@ -85,6 +96,7 @@ minutes, hours, days, milliseconds, rows; got 'secnds'; did you mean 'seconds'?
         window=window,
         where=where,
         group_by=tuple(token.name for token in groups or ()),
+        joins=joins,
         source=Source(text, tuple(names), tuple(place.at for place in places), words),
     )
 
@@ -118,13 +130,19 @@ def _alias(cursor: Cursor) -> str | None:
     return cursor.name("a name for the result", dotted=False).name
 
 
-def _where(cursor: Cursor) -> str | None:
+def where_clause(cursor: Cursor) -> str | None:
+    """Takes the predicate after WHERE, if there is one.
+
+    >>> where_clause(Cursor("WHERE a > 1 GROUP BY b")), where_clause(Cursor(";"))
+    ('a > 1', None)
+    """
     if not cursor.accept("WHERE"):
-        if not (cursor.at("GROUP") or _at_end(cursor)):
-            raise cursor.expected("WHERE, GROUP BY or the end", ("WHERE", "GROUP"), _hint(cursor))
+        if not (cursor.at("GROUP") or cursor.at_end()):
+            known = ("WHERE", "GROUP", *(("JOIN", "UNION") if cursor.several else ()))
+            raise cursor.expected("WHERE, GROUP BY or the end", known, _hint(cursor))
         return None
     taken: list[Token] = []
-    while not (_at_end(cursor) or _at_group_by(cursor)):
+    while not (cursor.at_end() or cursor.at_words("GROUP", "BY")):
         _refuse_clauses(cursor)
         taken += cursor.nested()
     if not taken:
@@ -132,17 +150,8 @@ def _where(cursor: Cursor) -> str | None:
     return cursor.source(taken)
 
 
-def _at_end(cursor: Cursor) -> bool:
-    return cursor.token.kind == "end" or cursor.at(";")
-
-
 def _hint(cursor: Cursor) -> str:
     return _HINT if cursor.token.text.upper() in _NOT_HERE else ""
-
-
-def _at_group_by(cursor: Cursor) -> bool:
-    following = cursor.ahead()
-    return cursor.at("GROUP") and following.kind == "word" and following.text.upper() == "BY"
 
 
 def _refuse_clauses(cursor: Cursor) -> None:
@@ -165,7 +174,7 @@ def _group_by(cursor: Cursor) -> list[Token] | None:
     groups: list[Token] = []
     while not groups or cursor.accept(","):
         groups.append(cursor.name("a column"))
-    if not _at_end(cursor):
+    if not cursor.at_end():
         raise cursor.expected("',' or the end", hint=_hint(cursor))
     return groups
 

@@ -6,7 +6,7 @@ from penstock.errors import SpecificationError, complaint
 from penstock.network.aggregates import Aggregate
 from penstock.network.cql.functions import default_name
 from penstock.network.cql.names import backquoted, written
-from penstock.network.cql.statement import Item, PlainColumn, Statement
+from penstock.network.cql.statement import Item, Joined, PlainColumn, Statement
 from penstock.windows import Kind, WindowSpec, format_duration
 from penstock.windows.kinds import ROW_NUM, SLIDE_BY_KINDS, TUPLE_KINDS, Unit
 
@@ -27,6 +27,7 @@ def render(statement: Statement) -> str:
         "SELECT " + ", ".join(_item(item) for item in statement.select),
         f"FROM {written(statement.stream)} [{_window(statement.window)}]",
     ]
+    lines += [_join(statement.stream, join) for join in statement.joins]
     if statement.where is not None:
         lines.append(f"WHERE {statement.where}")
     if statement.group_by:
@@ -42,6 +43,14 @@ def _item(item: Item) -> str:
     default = default_name(aggregate.function, aggregate.column, aggregate.parameter)
     call = _call(aggregate)
     return call if item.name == default else f"{call} AS {_alias(item.name)}"
+
+
+def _join(stream: str, join: Joined) -> str:
+    pairs = (
+        f"{written(stream)}.{backquoted(a)} = {written(join.relation)}.{backquoted(b)}"
+        for a, b in join.on
+    )
+    return f"{'SEMI ' if join.semi else ''}JOIN {written(join.relation)} ON {' AND '.join(pairs)}"
 
 
 def _call(aggregate: Aggregate) -> str:

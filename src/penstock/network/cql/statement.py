@@ -70,6 +70,25 @@ class Source:
     words: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A stored relation that the rows are joined with.
+
+    Args:
+        relation: its name.
+        on: column of the stream, column of the relation.
+        semi: whether the relation only says which rows stay.
+        at: where the name of the relation begins.
+        places: where the columns of each pair begin.
+    """
+
+    relation: str
+    on: tuple[tuple[str, str], ...]
+    semi: bool
+    at: int = field(default=0, compare=False)
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
     """A CQL text as values; two texts that ask for the same are equal.
@@ -80,6 +99,7 @@ class Statement:
         window: the window in brackets.
         where: the predicate, in Spark's SQL; None if there is none.
         group_by: the columns after GROUP BY; none if there is no such clause.
+        joins: the relations that rows are joined with before anything else.
         source: the text, and where its names stand; None if it was not made from text.
 
     A name is a string without quotes. Its parts are joined by dots, so `a`.`b` and `a.b` are one:
@@ -103,6 +123,7 @@ class Statement:
     window: WindowSpec
     where: str | None = None
     group_by: tuple[str, ...] = ()
+    joins: tuple[Joined, ...] = ()
     source: Source | None = field(default=None, compare=False, repr=False)
 
     @property

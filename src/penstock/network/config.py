@@ -1,0 +1,179 @@
+"""A network in a TOML file: its streams, relations, views and queries, checked without Spark.
+
+latency = "3 seconds"                   [stream.packets]      source, event_time, slack, …
+answers = "approximate"                 [relation.hosts]      path, format
+                                        [view.web]            cql
+                                        [query.web_bytes]     cql, weight, answers, …
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from penstock.errors import complaint
+from penstock.network.cql import Definition, parse_query
+from penstock.network.graph import Graph
+from penstock.network.operators import Handle, Source
+from penstock.network.outline import outline
+from penstock.network.query import LATE
+from penstock.network.settings import (
+    ANSWERS,
+    AnswerKind,
+    QuerySettings,
+    RelationSettings,
+    StreamSettings,
+)
+from penstock.network.stream_table import micros, progress_of, slack_of
+from penstock.network.tables import ConfigError, Table
+from penstock.windows import Late
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A network as a file describes it.
+
+    Args:
+        file: its name.
+        latency: how long after the end of its window an answer is due, in microseconds.
+        definitions: the views, then the queries.
+    """
+
+    file: str
+    latency: int | None
+    streams: Mapping[str, StreamSettings]
+    relations: Mapping[str, RelationSettings]
+    definitions: tuple[Definition, ...]
+    queries: Mapping[str, QuerySettings]
+
+    def outline(self) -> Graph:
+        """The graph, as far as it is known without the columns of the streams."""
+        sources = {name: _outlined(one) for name, one in self.streams.items()}
+        return outline(self.definitions, sources, list(self.relations))
+
+
+def read_config(path: str | Path) -> Config:
+    """Reads and checks a file; Spark is not needed, nor are the variables of the environment.
+
+    Args:
+        path: of the TOML file.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ConfigError(complaint(str(path), "must be a file that can be read", why)) from error
+    return parse_config(text, Path(path).name)
+
+
+def parse_config(text: str, file: str = "network.toml") -> Config:
+    r"""Checks the text of such a file.
+
+    Args:
+        text: TOML.
+        file: what messages call it.
+
+    >>> parse_config('[query.all]\ncql = "SELECT * FROM packets"', "a.toml")
+    Traceback (most recent call last):
+    penstock.network.tables.ConfigError: a.toml: [stream] must be given, got None; such as ...
+    """
+    try:
+        top = Table(file, (), tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    top.known("latency", "answers", "stream", "relation", "view", "query")
+    for kind, such in (("stream", "packets"), ("query", "web")):
+        if not top.table(kind).values:
+            message = complaint(
+                f"{top.place} [{kind}]", "must be given", None, f"such as [{kind}.{such}]"
+            )
+            raise ConfigError(message)
+    _each_name_once(top)
+    answers = cast("AnswerKind", top.choice("answers", *ANSWERS) or "approximate")
+    latency = top.duration("latency")
+    if latency == 0:
+        raise top.refused("latency", "must be greater than 0")
+    queries = list(top.tables("query"))
+    return Config(
+        file,
+        latency,
+        {one.name: _stream(one) for one in top.tables("stream")},
+        {one.name: _relation(one) for one in top.tables("relation")},
+        (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),
+        {one.name: _query(one, answers) for one in queries},
+    )
+
+
+def _each_name_once(top: Table) -> None:
+    taken: dict[str, str] = {}
+    for kind in ("stream", "relation", "view", "query"):
+        for one in top.tables(kind):
+            path = f"[{'.'.join(one.path)}]"
+            other = taken.setdefault(one.name.lower(), path)
+            if other != path:
+                rule = f"must have a name of its own, and {other} has it"
+                raise ConfigError(complaint(f"{top.place} {path}", rule, one.name))
+
+
+def _stream(table: Table) -> StreamSettings:
+    table.known(
+        *("source", "options", "event_time", "slack", "late", "order", "identity"),
+        *("punctuation", "ordered_by", "row_slack", "heartbeat"),
+    )
+    return StreamSettings(
+        table.name,
+        table.needed("source", "such as source = 'kafka'"),
+        table.table("options").values,
+        table.text("event_time"),
+        slack_of(table),
+        cast("Late", table.choice("late", *LATE) or "generous"),
+        progress_of(table),
+        table.names("order"),
+        table.names("identity"),
+        table.place,
+    )
+
+
+def _outlined(one: StreamSettings) -> Source:
+    order = one.order or ((one.event_time,) if one.event_time else ())
+    slack = micros(one.slack)
+    time, late, told = one.event_time, one.late, one.progress
+    return Source(one.name, time, slack, late, told, order, one.identity, Handle(one))
+
+
+def _relation(table: Table) -> RelationSettings:
+    table.known("path", "format", "schema", "options")
+    return RelationSettings(
+        table.name,
+        table.needed("path"),
+        table.text("format") or "parquet",
+        table.text("schema"),
+        table.table("options").values,
+        table.place,
+    )
+
+
+def _view(table: Table) -> Definition:
+    table.known("cql")
+    return _definition(table, delivered=False)
+
+
+def _definition(table: Table, *, delivered: bool) -> Definition:
+    text = table.needed("cql", "such as cql = 'SELECT * FROM packets'")
+    return parse_query(text, table.name, delivered=delivered, place=f"{table.place} cql")
+
+
+def _query(table: Table, answers: AnswerKind) -> QuerySettings:
+    table.known("cql", "weight", "answers", "max_gap", "sink")
+    own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
+    gap = table.number("max_gap", whole=True)
+    if gap is not None and own != "subset":
+        raise table.refused("max_gap", "must be left out where answers are not 'subset'")
+    weight = table.number("weight")
+    sink = table.table("sink").values
+    return QuerySettings(
+        table.name, 1.0 if weight is None else weight, own, None if gap is None else int(gap), sink
+    )
