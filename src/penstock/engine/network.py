@@ -22,7 +22,8 @@ from penstock.engine.watermark import late_watermark
 from penstock.engine.window_query import WindowQuery, checked_checkpoint
 from penstock.errors import PenstockError, SpecificationError, UsageError, complaint
 from penstock.network.graph import Graph
-from penstock.network.operators import Aggregate, depth, upstream
+from penstock.network.operators import Aggregate, Operator, depth, upstream
+from penstock.network.render import svg, text
 from penstock.windows import Kind, choose
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class Network:
 
     def explain(self) -> str:
         """The network as text: its operators, what is shared, what is computed by itself."""
-        lines = [str(self)]
+        lines = [text(self.graph), ""]
         for graph in self.split.parts:
             part = Part(graph)
             names = ", ".join(graph.queries)
@@ -179,6 +180,14 @@ class Network:
             )
         lines += [f"alone     {name}: {why}" for name, why in self.split.alone.items()]
         return "\n".join(lines)
+
+    def svg(self, notes: Mapping[Operator, str] | None = None) -> str:
+        """The network as a picture.
+
+        Args:
+            notes: what is to be written at operators.
+        """
+        return svg(self.graph, notes or {})
 
     def __str__(self) -> str:
         names = self.graph.names

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from penstock.engine.failures import cause
 from penstock.engine.schema import OURS, column
 from penstock.engine.step import quoted
-from penstock.errors import SchemaError, SpecificationError, complaint
+from penstock.errors import SchemaError, SpecificationError, complaint, did_you_mean
 from penstock.network.operators import (
     Expression,
     Filter,
@@ -91,8 +91,7 @@ def _where(rows: DataFrame, predicate: Expression, always: Column | None) -> Dat
         kept = as_column(predicate)
         return rows.where(kept if always is None else kept | always)
     except PySparkException as error:
-        rule = "must be a predicate over the stream's columns"
-        raise SchemaError(complaint("where()", rule, cause(str(error)))) from error
+        raise _unfit("where()", "must be a predicate", error, rows) from error
 
 
 def _mapped(rows: DataFrame, columns: Sequence[tuple[str, Expression]], *, only: bool) -> DataFrame:
@@ -107,10 +106,18 @@ def _mapped(rows: DataFrame, columns: Sequence[tuple[str, Expression]], *, only:
             # Beside the other columns: an aggregate alone would make one row of them all.
             _ = rows.select("*", value).schema
         except PySparkException as error:
-            rule = "must be an expression over the stream's columns"
-            raise SchemaError(complaint(f"column {name}", rule, cause(str(error)))) from error
+            raise _unfit(f"column {name}", "must be an expression", error, rows) from error
         computed.append(value)
     return rows.select(*map(quoted, rest), *computed)
+
+
+def _unfit(what: str, rule: str, error: PySparkException, rows: DataFrame) -> SchemaError:
+    """What Spark refuses, in one line; a column that is not there with the nearest one."""
+    rule = f"{rule} over the stream's columns"
+    missing = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "")
+    if str(error.getCondition()).startswith("UNRESOLVED_COLUMN") and missing:
+        return SchemaError(complaint(what, rule, missing, did_you_mean(missing, rows.columns)))
+    return SchemaError(complaint(what, rule, cause(str(error))))
 
 
 def _joined(rows: DataFrame, join: Join) -> DataFrame:
