@@ -7,6 +7,7 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 
 from importlib.metadata import version
 
+from penstock import sinks, sources
 from penstock.engine.cql import cql
 from penstock.engine.run import Run
 from penstock.engine.stream import Stream, stream
@@ -64,10 +65,12 @@ __all__ = [
     "row_slack",
     "rows",
     "session",
+    "sinks",
     "slide_by_rank",
     "slide_by_rows",
     "slide_by_tuple",
     "sliding",
+    "sources",
     "stddev_pop",
     "stddev_samp",
     "stream",
