@@ -94,8 +94,8 @@ class Broker:
     def topic(self, partitions: int = 2) -> str:
         """Makes a topic, and gives its name."""
         name = f"topic-{next(self._numbers)}"
-        made = self._admin().create_topics([NewTopic(name, partitions, 1)])
-        made[name].result(30)
+        admin = self._admin()  # it must live until the answer is there
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
         return name
 
     def send(self, topic: str, values: Iterable[bytes | None], partition: int = -1) -> None:

@@ -92,6 +92,18 @@ def test_malformed_lines_can_be_counted_alone(spark, tmp_path):
     assert ps.sources.bad(frame).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "line"), [("json", '{"host": "a", "size": "x"}'), ("csv", ",a,x")]
+)
+def test_a_line_is_malformed_whatever_is_asked_of_it(spark, tmp_path, kind, line):
+    (tmp_path / "a").write_text(line + "\n")
+    frame = ps.sources.files(str(tmp_path), kind, SCHEMA, batch=True).dataframe(spark)
+    assert frame.select("host").collect() == [(None,)]
+    assert ps.sources.good(frame).select("host").count() == 0
+    reason = "does not fit the schema, has no ts, size"
+    assert frame.select("malformed").collect() == [(reason,)]
+
+
 def test_refusals_of_files():
     for call, message in [
         (lambda: ps.sources.files("in", "json"), "schema must be given for json files"),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -17,7 +17,7 @@ from penstock.sources.traffic import LEVELS, Traffic
 
 
 def traffic(**more) -> Traffic:
-    return ps.sources.packets(**{"rate": 800, "length": "1024 s", **more}).traffic
+    return ps.sources.packets(**{"rate": 800, "length": "512 s", **more}).traffic
 
 
 def counts(of: Traffic) -> np.ndarray:
@@ -34,20 +34,20 @@ def hurst(series: np.ndarray) -> float:
     return 1 + slope / 2
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_traffic_is_self_similar_and_its_poisson_twin_is_not(seed):
     assert hurst(counts(traffic(seed=seed))) > 0.75
     assert 0.4 < hurst(counts(traffic(seed=seed, burstiness=0))) < 0.6
 
 
 def test_more_burstiness_has_higher_peaks():
-    peaks = [counts(traffic(burstiness=b)).max() / 100 for b in (0, 0.2, 0.4)]
+    peaks = [counts(traffic(burstiness=b, length="256 s")).max() / 100 for b in (0, 0.2, 0.4)]
     assert peaks[0] < 1.6 < peaks[1] < peaks[2]
     assert peaks[2] > 10
 
 
 def test_the_mean_rate_holds_over_every_period():
-    found = counts(traffic(seed=5)).reshape(4, -1).sum(axis=1) / 256
+    found = counts(traffic(seed=5)).reshape(2, -1).sum(axis=1) / 256
     assert np.all(np.abs(found - 800) < 12)  # some 5 standard deviations
 
 
@@ -68,11 +68,12 @@ def test_the_weights_of_a_period_have_mean_one(period, seed, bias):
     assert weights(slots, LEVELS, bias, seed).mean() == pytest.approx(1)
 
 
-@given(st.lists(st.integers(0, 80), max_size=6), st.integers(0, 5))
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 40), max_size=6), st.integers(0, 5))
 def test_the_packets_are_the_same_however_they_are_cut(cuts, seed):
-    of = traffic(seed=seed, rate=200, length="10 s")
-    whole, times = of.table(0, 80)
-    bounds = sorted({0, 80, *cuts})
+    of = traffic(seed=seed, rate=200, length="5 s")
+    whole, times = of.table(0, 40)
+    bounds = sorted({0, 40, *cuts})
     parts = [of.table(a, b) for a, b in itertools.pairwise(bounds)]
     assert pa.concat_tables(part for part, _ in parts) == whole
     assert np.concatenate([t for _, t in parts]).tolist() == times.tolist()
@@ -103,7 +104,7 @@ def test_at_most_so_many_packets_but_at_least_one_slot():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("wrong", "message"),
     [
         ({"rate": 0}, "rate must be a number greater than 0"),
         ({"burstiness": 1}, "burstiness must be a number from 0 to below 1"),
@@ -114,6 +115,6 @@ def test_at_most_so_many_packets_but_at_least_one_slot():
         ({"length": None, "speed": None}, "length must be given"),
     ],
 )
-def test_refusals(settings, message):
+def test_refusals(wrong, message):
     with pytest.raises(SpecificationError, match=message):
-        traffic(**settings)
+        traffic(**wrong)

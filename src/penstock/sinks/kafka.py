@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -56,7 +57,7 @@ class Kafka:
         options = {"kafka.acks": "all", **self.options, "kafka.bootstrap.servers": self.servers}
         try:
             batch.select(*columns).write.format("kafka").options(**options).save()
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             # Without the cause: it may hold what is taken out here.
             trace = self.options.hide(str(error))
             first = trace.strip().splitlines()[0]

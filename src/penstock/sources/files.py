@@ -83,7 +83,10 @@ class Files:
             raise SpecificationError(complaint("schema", rule, None))
         checks.no_clash("files", schema.names, (RAW, MALFORMED))
         rows = self._load(spark, StructType([*schema.fields]).add(RAW, StringType()))
-        reason = F.lit(f"the line does not fit the schema, or is not {self.format.upper()}")
+        # The reason is made of all columns: Spark does not look at a column that no one asks for,
+        # and would take a line for good or malformed according to what is done with it.
+        nothing = [F.when(F.col(f"`{name}`").isNull(), name) for name in schema.names]
+        reason = F.concat(F.lit("does not fit the schema, has no "), F.concat_ws(", ", *nothing))
         rows = rows.withColumn(MALFORMED, F.when(F.col(RAW).isNotNull(), reason))
         good = F.col(MALFORMED).isNull()
         columns = [F.when(good, F.col(f"`{n}`")).alias(n) for n in schema.names]

@@ -16,7 +16,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from penstock.errors import SchemaError, complaint
@@ -38,18 +37,21 @@ def numbers(path: str, begin: int) -> pa.Table:
         path: of the file, which may be compressed by gzip.
         begin: when second 0 was, in µs since the epoch.
     """
+    text = content(path)
     try:
-        lines = pd.read_csv(io.BytesIO(content(path)), sep=r"\s+", header=None, comment="#")
-        names = COLUMNS.get(lines.shape[1])
-        seconds = lines[0].to_numpy(dtype=np.float64)
-        rest = [lines[i].to_numpy(dtype=np.int64) for i in range(1, lines.shape[1])]
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise SchemaError(complaint("trace", "must have lines of numbers", path)) from error
+        lines = np.loadtxt(io.BytesIO(text), ndmin=2) if text.strip() else np.empty((0, 1))
+    except ValueError as error:
+        raise SchemaError(complaint("trace", "must have lines of numbers", str(error))) from error
+    names = COLUMNS.get(lines.shape[1])
     if names is None:
         rule = f"must have {', '.join(map(str, COLUMNS))} columns of numbers"
         raise SchemaError(complaint("trace", rule, lines.shape[1]))
+    seconds, *rest = lines.T
     times = pa.array(begin + np.rint(seconds * SECOND).astype(np.int64))
-    columns = [times.cast(pa.timestamp("us", tz="UTC")), *map(pa.array, rest)]
+    columns = [
+        times.cast(pa.timestamp("us", tz="UTC")),
+        *(pa.array(column.astype(np.int64)) for column in rest),
+    ]
     return pa.table(dict(zip(names, columns, strict=True)))
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -91,7 +92,7 @@ class Kafka:
         reader = spark.read if self.batch else spark.readStream
         try:
             return reader.format("kafka").options(**self.settings()).load()
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             words = self.options.hide(str(error).strip().splitlines()[0])
             hint = ""
             if "Failed to find data source" in words or "DATA_SOURCE_NOT_FOUND" in words:

@@ -78,6 +78,7 @@ class Player:
         self._speed = speed
         self._clock = clock
         self._began: int | None = None
+        self._resumed: Position | None = None
         self._until: int | None = None
         self._only_due_now = False
 
@@ -98,8 +99,9 @@ class Player:
             most: rows to go at most; at least one step is gone all the same.
         """
         now = self._clock()
-        if start.began != self._began:  # read by an earlier life of this stream
-            self._began = start.began + (now - start.seen)
+        if start.began != self._began and start != self._resumed:
+            # Read by an earlier life of this stream: the time since then was not played.
+            self._began, self._resumed = start.began + (now - start.seen), start
         step = self._due(now)
         if self._only_due_now:
             self._until = step if self._until is None else self._until
