@@ -26,7 +26,7 @@ def packed(path: Path, text: str) -> str:
 
 
 def rows(path: str, **more) -> list[dict]:
-    return replay(path, **more).trace.rows().to_pylist()
+    return list(replay(path, **more).trace.rows().to_pylist())
 
 
 def after(seconds: float) -> datetime:

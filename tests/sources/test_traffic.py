@@ -31,7 +31,7 @@ def hurst(series: np.ndarray) -> float:
     scales = 2 ** np.arange(0, 7)
     variances = [series.reshape(-1, m).mean(axis=1).var() for m in scales]
     slope = np.polyfit(np.log(scales), np.log(variances), 1)[0]
-    return 1 + slope / 2
+    return float(1 + slope / 2)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.errors import StreamFailed
@@ -98,7 +98,7 @@ def kafka(
     return Kafka(servers, topic, key, value, Options(options))
 
 
-def _bytes(batch: DataFrame, text: str) -> F.Column:
+def _bytes(batch: DataFrame, text: str) -> Column:
     """A column or an expression, as text unless it is binary already."""
     column = F.col(f"`{text}`") if text in batch.columns else F.expr(text)
     kind = batch.select(column.alias("it")).schema["it"].dataType.simpleString()

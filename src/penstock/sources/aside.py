@@ -93,8 +93,8 @@ class Aside:
         return looked
 
     def rows(self) -> DataFrame:
-        """The records kept so far: topic, partition, offset, timestamp, key, value, reason."""
-        return self._spark.read.parquet(f"{self._folder}/batch=*")
+        """The records kept so far, by topic, partition and offset, with value and reason."""
+        return self._spark.read.parquet(self._folder)
 
     def _keep(self, batch: int, start: Offsets | None, end: Offsets, since: int | None) -> None:
         """Writes the malformed records between two places of the topics."""

@@ -99,7 +99,7 @@ class Player:
             most: rows to go at most; at least one step is gone all the same.
         """
         now = self._clock()
-        if start.began != self._began and start != self._resumed:
+        if self._began is None or (start.began != self._began and start != self._resumed):
             # Read by an earlier life of this stream: the time since then was not played.
             self._began, self._resumed = start.began + (now - start.seen), start
         step = self._due(now)

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -52,10 +55,11 @@ class Json:
         """The schema, as a copy."""
         if isinstance(self.schema, str):
             try:
-                return StructType.fromDDL(self.schema)
+                found = StructType.fromDDL(self.schema)
             except PySparkException as error:
                 rule = "must be columns and types such as 'ts timestamp, size bigint'"
                 raise SpecificationError(complaint("schema", rule, self.schema)) from error
+            return cast("StructType", found)
         return StructType(list(self.schema.fields))
 
 
@@ -80,7 +84,7 @@ def parsed(raw: DataFrame, parse: Parse, kept: Mapping[str, str]) -> DataFrame:
         kept: new name → column of `raw` that is handed on under it.
     """
     aside = [F.col(name).alias(new) for new, name in kept.items()]
-    row, reason = _row(raw, parse)
+    row, is_whole = _row(raw, parse)
     try:
         step = raw.select(row.alias(_ROW), *aside)
         inner = step.schema[_ROW].dataType
@@ -92,32 +96,39 @@ def parsed(raw: DataFrame, parse: Parse, kept: Mapping[str, str]) -> DataFrame:
         raise SchemaError(complaint("parse", "must give a struct", inner.simpleString(), hint))
     found = [name for name in inner.names if name not in (_CORRUPT, MALFORMED)]
     checks.no_clash("parse", found, [MALFORMED, *kept])
+    reason = _reason(found, of_json=isinstance(parse, Json)) if is_whole else F.lit(None)
     if MALFORMED in inner.names:
-        reason = F.coalesce(reason, F.col(f"{_ROW}.{MALFORMED}").cast("string"))
-    step = step.withColumn(MALFORMED, reason)
+        reason = F.coalesce(reason, F.col(_ROW)[MALFORMED].cast("string"))
+    step = step.withColumn(MALFORMED, reason.cast("string"))
     # A record of which only a part fits the schema is malformed as a whole.
     good = F.col(MALFORMED).isNull()
     columns = [F.when(good, F.col(_ROW)[name]).alias(name) for name in found]
     return step.select(*columns, *kept, MALFORMED)
 
 
-def _row(raw: DataFrame, parse: Parse) -> tuple[Column, Column]:
-    """The record as a struct, and the reason why it is malformed in terms of that."""
-    row, value = F.col(_ROW), F.col("kafka_value")
-    missing = F.when(value.isNull(), "the record has no value")
-    if isinstance(parse, Json):
-        text = value.cast("string")
-        is_json = F.get_json_object(text, "$").isNotNull()
-        wrong = F.when(is_json, "does not fit the schema").otherwise("is not JSON")
-        return parse(raw), missing.when(row.isNull() | row[_CORRUPT].isNotNull(), wrong)
-    given = F.expr(parse) if isinstance(parse, str) else parse
-    given = given if isinstance(given, Column) else given(raw)
+def _row(raw: DataFrame, parse: Parse) -> tuple[Column, bool]:
+    """The record as a struct, and whether the parse step made it as a whole."""
+    given: object = F.expr(parse) if isinstance(parse, str) else parse
+    if not isinstance(given, Column) and callable(given):
+        given = given(raw)
     if isinstance(given, Column):
-        # Spark's functions for Avro and Protobuf give null in their mode PERMISSIVE.
-        return given, missing.when(row.isNull(), "the parse step gave no row")
+        return given, True
     if isinstance(given, Mapping):
         given = [column.alias(name) for name, column in given.items()]
     if not isinstance(given, Sequence) or not all(isinstance(c, Column) for c in given):
         rule = "must give a Column, or a list of Columns"
         raise SpecificationError(complaint("parse", rule, type(given).__name__))
-    return F.struct(*given), F.lit(None).cast("string")
+    return F.struct(*given), False
+
+
+def _reason(fields: Sequence[str], *, of_json: bool) -> Column:
+    """Why a record is malformed; null if it is not."""
+    row, value = F.col(_ROW), F.col("kafka_value")
+    missing = F.when(value.isNull(), "the record has no value")
+    if of_json:
+        is_json = F.get_json_object(value.cast("string"), "$").isNotNull()
+        wrong = F.when(is_json, "does not fit the schema").otherwise("is not JSON")
+        return missing.when(row.isNull() | row[_CORRUPT].isNotNull(), wrong)
+    # In their mode PERMISSIVE Spark's functions give null, or a struct of nothing but nulls.
+    nothing = reduce(and_, (row[name].isNull() for name in fields), F.lit(True))
+    return missing.when(nothing, "the parse step gave nothing")
