@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 USER, PASSWORD = "reader", "open-sesame-4711"
 """Who may read at the address that asks for a password."""
@@ -106,7 +107,7 @@ class Broker:
             producer.produce(topic, value, key=str(number), partition=to)
         assert producer.flush(30) == 0
 
-    def records(self, topic: str, partitions: int = 2) -> list[tuple[bytes, bytes, dict]]:
+    def records(self, topic: str, partitions: int = 2) -> list[tuple]:
         """All records of a topic: key, value, headers."""
         settings = {"bootstrap.servers": self.servers, "group.id": "tests"}
         consumer = Consumer(settings)

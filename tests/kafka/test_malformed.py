@@ -124,6 +124,26 @@ class TestAside:
         assert aside.after(last)
         assert self.kept(aside)[0] == self.malformed(spark, broker, topic)
 
+    def test_a_failure_is_made_up_for(self, spark, broker, topic, tmp_path, monkeypatch):
+        of = source(
+            *(broker, topic),
+            options={"startingOffsets": "earliest", "maxOffsetsPerTrigger": 8},
+            malformed=str(tmp_path / "aside"),
+        )
+        first, second, *_ = run(of.dataframe(spark), str(tmp_path / "checkpoint"))[0]
+        aside = ps.sources.Aside(of, spark)
+        with monkeypatch.context() as broken:
+            broken.setattr(aside, "_spark", None)
+            with pytest.raises(AttributeError):
+                aside.after(first)
+        assert aside.after(second)
+        found = self.malformed(spark, broker, topic)
+        assert self.kept(aside)[0] == [
+            place
+            for place in found
+            if place[1] < second["sources"][0]["endOffset"][topic][str(place[0])]
+        ]
+
     def test_a_stream_that_began_with_the_latest(self, spark, broker, topic, tmp_path):
         of = source(broker, topic, malformed=str(tmp_path / "aside"))
         frame, checkpoint = of.dataframe(spark), str(tmp_path / "checkpoint")

@@ -44,6 +44,15 @@ def test_a_row_is_due_as_long_after_the_start_as_it_was_recorded():
     assert at.began == 100 * SECOND
 
 
+def test_the_start_stays_where_it_was_when_it_is_asked_for_again():
+    clock = Hand(100)
+    player = Player(steps(0, 1, 2, 4), 1.0, clock)
+    first = player.begin()
+    clock.move(2)
+    assert player.begin() == first
+    assert player.look(first) == Position(3, 100 * SECOND, 102 * SECOND)
+
+
 def test_twice_the_pace_takes_half_the_time():
     clock = Hand(0)
     player = Player(steps(0, 1, 2, 4), 2.0, clock)

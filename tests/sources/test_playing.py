@@ -133,8 +133,10 @@ def test_a_table_has_all_rows_and_no_schedule(spark, trace):
 def test_rows_in_memory(spark):
     rows = [{"ts": BEGIN + timedelta(seconds=s), "v": s} for s in (3, 1, 2)]
     source = ps.sources.replay(rows, batch=True)
-    found = source.dataframe(spark).orderBy("trace_row").select("v").collect()
-    assert found == [(1,), (2,), (3,)]
+    played = source.dataframe(spark)
+    assert played.orderBy("trace_row").select("v").collect() == [(1,), (2,), (3,)]
+    again = ps.sources.replay(played.select("ts", "v"), batch=True).trace.rows()
+    assert again["v"].to_pylist() == [1, 2, 3]
     assert source.describe() == "replay of rows in memory, as a table"
 
 

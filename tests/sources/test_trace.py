@@ -129,6 +129,8 @@ def test_refusals(tmp_path):
         rows(str(tmp_path / "b.csv"))
     with pytest.raises(PenstockError, match="speed must be a number greater than 0"):
         replay("a.csv", speed=0)
+    with pytest.raises(PenstockError, match="a list of dictionaries, got 'int'"):
+        replay(5)
     assert format_of("A.JSONL.gz") == "json"
 
 

@@ -39,6 +39,11 @@ class Memory:
         """How many batches it has."""
         return len(self._kept)
 
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return sum(len(table) for table in self._kept.copy().values())
+
     def table(self, spark: SparkSession) -> DataFrame:
         """All rows so far, with a column `batch`; from now on also as the view of that name."""
         kept = dict(self._kept)

@@ -38,6 +38,8 @@ KEPT = {
 
 Offsets = dict[str, dict[str, int]]
 _EARLIEST = -2
+_OF_THE_STREAM = re.compile(r"(assign|subscribe|starting|ending|max|min).*", re.IGNORECASE)
+"""Options that say what a stream reads and how much of it at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Aside:
     def after(self, progress: Mapping[str, Any]) -> bool:
         """Keeps the malformed records of a batch that is over; True if it had to look for them.
 
+        Where that fails the next call makes up for it.
+
         Args:
             progress: Spark's report of the batch as a dictionary; of every batch, in order.
         """
@@ -78,6 +82,8 @@ class Aside:
         start, end = _offsets(report.get("startOffset")), _offsets(report.get("endOffset"))
         if end is None:
             return False
+        if self._done is None:
+            self._write(Done(batch - 1, start or {}))
         done, looked = self._done, False
         if done is not None and start is not None and done.offsets != start:
             # Under the number of the first batch that is not accounted for: if that was written
@@ -88,8 +94,7 @@ class Aside:
         if counts.get("malformed"):
             self._keep(batch, start, end, counts.get("since"))
             looked = True
-        self._done = Done(batch, end)
-        self._write(self._done)
+        self._write(Done(batch, end))
         return looked
 
     def rows(self) -> DataFrame:
@@ -99,9 +104,14 @@ class Aside:
     def _keep(self, batch: int, start: Offsets | None, end: Offsets, since: int | None) -> None:
         """Writes the malformed records between two places of the topics."""
         which = {topic: sorted(map(int, parts)) for topic, parts in end.items()}
-        options: dict[str, object] = {**self._source.options, "assign": json.dumps(which)}
-        for name in ("subscribe", "subscribePattern", "startingTimestamp", "minPartitions"):
-            options.pop(name, None)
+        options: dict[str, object] = {
+            name: value
+            for name, value in self._source.options.items()
+            if not _OF_THE_STREAM.fullmatch(name)
+        }
+        options["assign"] = json.dumps(which)
+        # Records that the broker has let go since then are no reason to end the stream.
+        options["failOnDataLoss"] = False
         starting = self._source.starting
         if start is not None:
             begin = {
@@ -151,6 +161,7 @@ class Aside:
         with system.open_output_stream(path + ".new") as file:
             file.write(json.dumps(asdict(done)).encode())
         system.move(path + ".new", path)
+        self._done = done
 
 
 def _offsets(value: object) -> Offsets | None:

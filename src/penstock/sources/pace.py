@@ -83,9 +83,10 @@ class Player:
         self._only_due_now = False
 
     def begin(self) -> Position:
-        """The start of the recording, which is now."""
-        self._began = now = self._clock()
-        return Position(0, now, now)
+        """The start of the recording, which is now; Spark may ask for it more than once."""
+        if self._began is None:
+            self._began = self._clock()
+        return Position(0, self._began, self._began)
 
     def only_what_is_due_now(self) -> None:
         """From the next look on nothing more becomes due."""

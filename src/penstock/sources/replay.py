@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -71,7 +72,7 @@ class Replay:
 
 
 def replay(
-    trace: str | pa.Table | Sequence[Mapping[str, Any]],
+    trace: str | Path | pa.Table | DataFrame | Sequence[Mapping[str, Any]],
     *,
     speed: float | None = 1.0,
     format: Format | None = None,  # noqa: A002 - as in Spark's readers
@@ -89,7 +90,8 @@ def replay(
     its column `scheduled` has that time. The times in its other columns stay as recorded.
 
     Args:
-        trace: the path of a file, which the driver and all workers see and hold in memory; or rows.
+        trace: the path of a file, which the driver and all workers see and hold in memory; or a
+            few rows, as dictionaries or a table.
         speed: how many times the trace's own pace; None for as fast as it can be read.
         format: "parquet", "csv" or "json" (an object per line); "numbers" or "log" for files of
             the Internet Traffic Archive; None to go by the name of the file.
@@ -109,7 +111,8 @@ def replay(
     checks.whole("partitions", partitions)
     checks.text("event_time", event_time)
     found: Trace | Rows
-    if isinstance(trace, str):
+    if isinstance(trace, str | Path):
+        trace = str(trace)
         kind = format or format_of(trace)
         if kind not in get_args(Format):
             hint = did_you_mean(kind, get_args(Format))
@@ -117,6 +120,17 @@ def replay(
         start = parse_instant(begin if begin is not None else BEGIN.get(kind, 0), "begin")
         found = Trace(trace, kind, arrival or event_time, event_time, start)
     else:
-        table = trace if isinstance(trace, pa.Table) else pa.Table.from_pylist(list(trace))
+        table = _table(trace)
         found = Rows(in_order(table, event_time, arrival or event_time), arrival or event_time)
     return Replay(found, speed, most, partitions, batch, clock)
+
+
+def _table(rows: object) -> pa.Table:
+    if isinstance(rows, DataFrame):
+        return rows.toArrow()
+    if isinstance(rows, pa.Table):
+        return rows
+    if isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows):
+        return pa.Table.from_pylist(list(rows))
+    rule = "must be a path, a table, or a list of dictionaries"
+    raise SpecificationError(complaint("trace", rule, type(rows).__name__))
