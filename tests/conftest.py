@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from tests.kafka.jars import jars
+
 # Rows with timestamps arrive in Python as naive datetimes in the local time zone.
 os.environ["TZ"] = "UTC"
 time.tzset()
@@ -61,6 +63,10 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.python.unix.domain.socket.enabled", "true")
     )
+    # A running session cannot be given them any more.
+    connector = jars("connector")
+    if not isinstance(connector, str):
+        builder = builder.config("spark.jars", ",".join(map(str, connector)))
     with contextlib.chdir(scratch):
         session = builder.getOrCreate()
     yield session

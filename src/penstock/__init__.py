@@ -7,6 +7,7 @@ Aggregate(function='sum', column='size', parameter=None, fold=None, returns=None
 
 from importlib.metadata import version
 
+from penstock import sinks, sources
 from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
 from penstock.engine.from_toml import toml_queries
@@ -72,10 +73,12 @@ __all__ = [
     "row_slack",
     "rows",
     "session",
+    "sinks",
     "slide_by_rank",
     "slide_by_rows",
     "slide_by_tuple",
     "sliding",
+    "sources",
     "stddev_pop",
     "stddev_samp",
     "stream",

@@ -1,0 +1,25 @@
+"""What all sources have in common."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Where rows come from."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that tell two rows apart, also after a restart; none if there are none."""
+        ...
+
+    def dataframe(self, spark: SparkSession) -> DataFrame:
+        """The rows as a DataFrame, a stream unless the source was asked for a batch."""
+        ...
+
+    def describe(self) -> str:
+        """One line for a report or a picture; no secret is in it."""
+        ...

@@ -1,0 +1,25 @@
+"""One broker for all tests that need Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kafka.broker import Broker
+from tests.kafka.jars import jars
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker that runs; a test that kills it starts it again."""
+    for name in ("connector", "broker"):
+        found = jars(name)
+        if isinstance(found, str):
+            pytest.skip(found)
+    found = jars("broker")
+    assert not isinstance(found, str)
+    broker = Broker(found, tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker
+    broker.kill()
