@@ -19,15 +19,16 @@ from penstock.network.config import Config, read_config
 from penstock.network.secrets import filled
 from penstock.network.settings import RelationSettings, StreamSettings
 from penstock.network.tables import ConfigError
+from penstock.sources import Source, named
 
-Load = Callable[[str, Mapping[str, Any]], DataFrame]
+Load = Callable[[str, Mapping[str, Any]], DataFrame | Source]
 """Kind of a source, its options → its rows."""
 
 
 def toml_queries(
     file: str | Path | Config,
     spark: SparkSession,
-    load: Load,
+    load: Load = named,
     environ: Mapping[str, str] | None = None,
 ) -> dict[str, Answers]:
     """The queries of a TOML file, by name and in its order, each as Python would make it.
@@ -35,7 +36,8 @@ def toml_queries(
     Args:
         file: its path, or what `read_config` made of it.
         spark: the session that relations are read with.
-        load: makes the rows of a source from its kind, such as "kafka", and its options.
+        load: makes a source from its kind, such as "kafka", and its options; one of `ps.sources`
+            if it is not given.
         environ: the variables that `${NAME}` stands for; those of this process if not given.
     """
     config = file if isinstance(file, Config) else read_config(file)

@@ -27,6 +27,7 @@ from penstock.control.observation import Flow, Observation
 from penstock.control.snapshot import Snapshot
 from penstock.control.statistics import Statistics
 from penstock.engine.part import Part
+from penstock.engine.results import rows_of
 from penstock.network.operators import (
     Aggregate,
     Operator,
@@ -37,6 +38,8 @@ from penstock.network.operators import (
     inputs,
     kind,
 )
+from penstock.sources.aside import Aside
+from penstock.sources.kafka import Kafka
 
 EVERY, MOST = 10.0, 1000
 """Seconds after which groups are looked at again, and how many of them."""
@@ -91,10 +94,12 @@ class Measure:
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
     _groups: dict[Aggregate, dict[tuple[object, ...], Moments]] = field(default_factory=dict)
+    _asides: list[Aside] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         names, graph = self.part.graph.names, self.part.graph
+        self._asides = asides(graph.sources)
         self.statistics = Statistics(
             {names[one]: kind(one) for one in graph.operators},
             [source.name for source in graph.sources],
@@ -119,7 +124,7 @@ class Measure:
             self._groups = found
 
     def catch_up(self) -> None:
-        """Learns from what Spark says of the batch before this one."""
+        """Learns from what Spark says of the batch before this one; malformed records are kept."""
         last = self.stream.lastProgress if self.stream is not None else None
         if last is not None:
             self.take([json.loads(last.json)])
@@ -131,6 +136,8 @@ class Measure:
                 if report["batchId"] <= self._learnt:
                     continue
                 self._learnt = report["batchId"]
+                for aside in self._asides:
+                    aside.after(report)
                 if not report["numInputRows"] and self._waiting is not None:
                     # It only closed windows: what it tells belongs to the batch before it.
                     self._read_shares(report)
@@ -223,6 +230,16 @@ class Measure:
                 )
                 found[name] = Answers(overall, self._groups.pop(node, {}))
         return found
+
+
+def asides(sources: Sequence[Source]) -> list[Aside]:
+    """What keeps the malformed records of the streams that name a folder for them."""
+    found = []
+    for source in sources:
+        origin = source.origin.of if source.origin is not None else None
+        if isinstance(origin, Kafka) and origin.malformed is not None:
+            found.append(Aside(origin, rows_of(source).sparkSession))
+    return found
 
 
 def _key(feed: Operator, names: Mapping[Operator, str]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from penstock import sources
 from penstock.engine.schema import check_rows, column
 from penstock.engine.stream import Stream
 from penstock.errors import SpecificationError, complaint
@@ -24,7 +25,7 @@ _PROGRESS = get_args(Progress)
 
 
 def stream(
-    rows: DataFrame,
+    rows: DataFrame | sources.Source,
     event_time: str | None = None,
     slack: Duration = 0,
     late: Late = "generous",
@@ -34,10 +35,11 @@ def stream(
     name: str = "stream",
     identity: str | Sequence[str] | None = None,
 ) -> Stream:
-    """The rows of a DataFrame, batch or stream, as a stream with an event time.
+    """The rows of a DataFrame or a source, batch or stream, as a stream with an event time.
 
     Args:
-        rows: the DataFrame.
+        rows: the DataFrame; or a source, such as `ps.sources.kafka(…)`, which also knows what tells
+            its rows apart.
         event_time: its column that windows are over: of type timestamp, or any whole number that
             rows are ordered by; not needed for windows that count rows.
         slack: how late rows may come, such as "2 seconds" (whole milliseconds), or a plain number
@@ -51,13 +53,17 @@ def stream(
         name: what a network of several streams calls it.
         identity: the columns that tell its rows apart; a hash of them is the same in a replay.
     """
+    origin = None
+    if isinstance(rows, sources.Source):
+        origin, identity = Handle(rows), identity or rows.identity
+        rows = rows.dataframe(SparkSession.active())
     check_rows(rows, event_time)
     listed, apart = _columns(rows, "order", order), _columns(rows, "identity", identity)
     if not listed and event_time is not None:
         listed = (event_time,)
     if not isinstance(name, str) or not name.strip():
         raise SpecificationError(complaint("name", "must be a name of the stream", name))
-    source = Source(name, event_time, 0, late, progress, listed, apart, Handle(rows))
+    source = Source(name, event_time, 0, late, progress, listed, apart, Handle(rows), origin)
     return _with_progress(Stream(rows, event_time, 0, late, progress, listed, source), slack)
 
 

@@ -74,6 +74,7 @@ class Source:
         order: the columns that say in which order rows arrive.
         identity: the columns that tell its rows apart.
         rows: the engine's DataFrame.
+        origin: where the rows come from, if it was given as a source.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Source:
     order: tuple[str, ...]
     identity: tuple[str, ...]
     rows: Handle = field(repr=False)
+    origin: Handle | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"stream {self.name}"

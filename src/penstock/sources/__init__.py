@@ -10,6 +10,7 @@ from penstock.sources.files import files
 from penstock.sources.frame import frame
 from penstock.sources.kafka import kafka
 from penstock.sources.malformed import bad, good, malformed_in
+from penstock.sources.named import named
 from penstock.sources.packets import packets
 from penstock.sources.parse import json
 from penstock.sources.rate import rate
@@ -26,6 +27,7 @@ __all__ = [
     "json",
     "kafka",
     "malformed_in",
+    "named",
     "packets",
     "rate",
     "replay",

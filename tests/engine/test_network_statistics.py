@@ -1,0 +1,92 @@
+"""What a running network says of its operators, streams and queries is what happened."""
+
+from __future__ import annotations
+
+import math
+import statistics as naive
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import penstock as ps
+from tests.engine.streams import SECOND, START, Files
+from tests.engine.test_network_answers import PACKETS, packets
+
+
+def test_the_statistics_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
+    made = packets(4000, 5, late=False)
+    for i, row in enumerate(made):
+        row["ts"] = START + i * 20_000 + i % 7
+    files = Files(spark, tmp_path, PACKETS)
+    for i in range(0, len(made), 1000):
+        files.add(made[i : i + 1000])
+    packet = ps.stream(files.stream(), event_time="ts", name="packets")
+    tcp = packet.where("protocol = 'TCP'")
+    web = tcp.where("port = 80")
+    asked = {
+        "bytes": tcp.window("10 s", every="5 s").agg(bytes=ps.sum("size")),
+        "hosts": web.window("10 s").by("host").agg(n=ps.count(), bytes=ps.sum("size")),
+    }
+    run = ps.Network(**asked).start(
+        str(tmp_path / "run"),
+        sink=lambda batch, _: batch.collect() and None,
+        trigger={"availableNow": True},
+    )
+    run.wait()
+    (known,) = run.statistics().parts
+
+    # The last batch is learnt from when the next one has ended.
+    assert known.batches == 3
+    assert known.streams["packets"].rows == 3000
+    share = sum(r["protocol"] == "TCP" for r in made) / len(made)
+    first = known.operators["filter 1"]
+    assert first.rows_in == 3000
+    assert first.selectivity == pytest.approx(share, abs=0.1)  # of a sample of one in 64
+    both = sum(r["protocol"] == "TCP" and r["port"] == 80 for r in made) / len(made)
+    second = known.operators["filter 2"]
+    assert second.rows_in == pytest.approx(first.rows_out)
+    assert second.selectivity == pytest.approx(both / share, abs=0.15)
+
+    sizes = [r["size"] for r in made if r["protocol"] == "TCP"]
+    query = known.queries["bytes"]
+    assert query.mean is not None
+    assert query.deviation is not None
+    assert query.mean == pytest.approx(naive.mean(sizes), rel=0.05)
+    assert query.deviation == pytest.approx(naive.pstdev(sizes), rel=0.05)
+    assert query.rows_per_window == pytest.approx(500 * share, rel=0.1)
+    assert set(known.groups["hosts"]) <= {(r["host"],) for r in made}
+    assert known.groups["hosts"]
+    assert math.isfinite(known.worst["hosts"].hardness)
+    shown = str(run.statistics())
+    for name in ("packets", "filter 1", "bytes", "hosts"):
+        assert name in shown
+    assert {row["of"] for row in run.statistics().table()} == {"stream", "operator", "query"}
+
+
+def test_accounts_add_up(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows in = rows that count + late + without a time, for each query."""
+    made = packets(1500, 9, late=True)
+    files = Files(spark, tmp_path, PACKETS)
+    for i in range(0, len(made), 500):
+        files.add(made[i : i + 500])
+    # A last row, far ahead, moves the watermark past all others.
+    files.add([{**made[0], "ts": START + 9_000 * SECOND, "protocol": "TCP"}])
+    files.add([{**made[0], "ts": START + 9_001 * SECOND, "protocol": "TCP"}])
+    packet = ps.stream(files.stream(), event_time="ts")
+    tumbling = packet.where("protocol = 'TCP'").window("10 s").agg(n=ps.count())
+    counted: list[int] = []
+
+    def sink(batch: DataFrame, _: int) -> None:
+        counted.extend(row["n"] for row in batch.collect())
+
+    run = ps.Network(n=tumbling).start(
+        str(tmp_path / "run"), sink=sink, trigger={"availableNow": True}
+    )
+    run.wait()
+    told = run.accounts["n"]
+    rows = sum(r["protocol"] == "TCP" for r in made) + 1  # of the last one the window is open
+    assert told["rows"] == rows
+    assert told["no_time"] > 0
+    assert told["late_lost"] > 0
+    assert sum(counted) == rows - told["no_time"] - told["late_lost"] - told["in_no_window"]
