@@ -119,7 +119,7 @@ class _Case:
         self.kinds = {name: kind(one) for one, name in network.graph.names.items()}
         run = network.start(
             str(self.folder / f"checkpoint-{self.runs}"),
-            sink=lambda batch, _: _hashes(batch) and None,
+            sink=_look,
             trigger={"availableNow": True},
         )
         run.wait()
@@ -209,6 +209,10 @@ def _seconds(streams: list[StreamingQuery]) -> float:
 def _times(progress: Any) -> tuple[float, float, int]:  # noqa: ANN401 - Spark's own type
     begin = datetime.fromisoformat(progress.timestamp).timestamp()
     return begin, begin + progress.durationMs["triggerExecution"] / 1000, progress.batchId
+
+
+def _look(batch: DataFrame, _: int) -> None:
+    _hashes(batch)
 
 
 def _hashes(batch: DataFrame) -> dict[tuple[str, object], tuple[int, int]]:

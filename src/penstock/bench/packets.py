@@ -39,7 +39,7 @@ WORKLOAD: dict[str, tuple[str, tuple[str, ...], str, str, bool]] = {
 """Query → its predicate, keys, RANGE, SLIDE, and whether bytes are summed too."""
 
 
-def write(spark: SparkSession, folder: Path, files: int, rows: int) -> list[Path]:
+def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = RATE) -> list[Path]:
     """Writes packets, in files that a stream takes in order.
 
     Args:
@@ -47,12 +47,13 @@ def write(spark: SparkSession, folder: Path, files: int, rows: int) -> list[Path
         folder: where to.
         files: how many.
         rows: of each.
+        rate: packets per second of event time.
     """
     written = []
     for number in range(files):
         part = folder / "part"
         numbers = spark.range(number * rows, (number + 1) * rows, 1, 1)
-        numbers.select(*_columns()).write.mode("overwrite").parquet(str(part))
+        numbers.select(*_columns(rate)).write.mode("overwrite").parquet(str(part))
         file = folder / f"{number:04d}.parquet"
         next(part.glob("*.parquet")).rename(file)
         shutil.rmtree(part)
@@ -111,8 +112,8 @@ def sparks(rows: DataFrame, name: str) -> DataFrame:
     )
 
 
-def _columns() -> list[Column]:
-    time = F.lit(_START) + F.col("id") * (1_000_000 // RATE)
+def _columns(rate: int) -> list[Column]:
+    time = F.lit(_START) + F.col("id") * (1_000_000 // rate)
     protocols = F.array(
         *map(F.lit, ("TCP", "TCP", "TCP", "TCP", "TCP", "TCP", "UDP", "UDP", "ICMP"))
     )

@@ -28,10 +28,10 @@ from penstock.engine.frame import (
     window_end,
 )
 from penstock.engine.groups import ROWS, value_name
-from penstock.engine.results import WINDOW_TIME
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.timing import pick
 from penstock.network.operators import Aggregate, Operator, feeds
+from penstock.network.query import WINDOW_TIME
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared

@@ -32,6 +32,9 @@ from pyspark.sql.types import (
 from penstock.errors import SchemaError, complaint
 from penstock.network.aggregates import Aggregate
 
+SQUARED = "squares"
+"""The sum of squares, which statistics need; nobody else can ask for it."""
+
 DECIMAL_DIGITS = 38
 _EXACT_DIGITS = 10
 """Digits that a quotient must have beyond those of the answer, to be rounded only once."""
@@ -75,6 +78,9 @@ def lower(  # noqa: PLR0911 - one return for each kind of aggregate
         return Lowered(lambda guard: first(x if plain else guard(x)), merge, _same)
     if aggregate.function == "approx_count_distinct":
         return _distinct(aggregate, x, of)
+    if aggregate.function == SQUARED:
+        number = x.cast("double")
+        return Lowered(lambda guard: F.sum(guard(number * number)), F.sum, _same)
     if aggregate.function == "sum":
         _require(aggregate, of, (NumericType, DayTimeIntervalType, YearMonthIntervalType))
         return _sum(x, of, ansi=ansi)

@@ -22,7 +22,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.control.moments import Answers, Moments
+from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
 from penstock.control.snapshot import Snapshot
 from penstock.control.statistics import Statistics
@@ -42,7 +42,7 @@ from penstock.sources.aside import Aside
 from penstock.sources.kafka import Kafka
 
 EVERY, MOST = 10.0, 1000
-"""Seconds after which groups are looked at again, and how many of them."""
+"""Seconds after which answers are looked at again, and how many groups."""
 
 KEPT = 100
 """Batches that can be looked at again."""
@@ -93,7 +93,7 @@ class Measure:
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
-    _groups: dict[Aggregate, dict[tuple[object, ...], Moments]] = field(default_factory=dict)
+    _seen: dict[Operator, Answers] = field(default_factory=dict)
     _asides: list[Aside] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -108,20 +108,20 @@ class Measure:
 
     @property
     def due(self) -> bool:
-        """Whether it is time for a look at the groups of each query."""
-        grouped = any(aggregate.query.keys for aggregate in self.part.delivered)
-        return grouped and self.clock() >= self._next_look
+        """Whether it is time for a look at the answers of each query."""
+        return bool(self.part.delivered) and self.clock() >= self._next_look
 
     def look(self, batch: DataFrame) -> None:
-        """Notes what the groups of each query have had; a job of its own, so not in each batch.
+        """Notes what each query has summed; a job of its own, so it is not done in each batch.
 
         Args:
             batch: answers, in memory.
         """
-        self._next_look = self.clock() + EVERY
-        found = self.part.groups(batch, MOST)
-        with self._lock:
-            self._groups = found
+        found = self.part.look(batch, MOST)
+        if found:
+            self._next_look = self.clock() + EVERY
+            with self._lock:
+                self._seen.update(found)
 
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
@@ -183,7 +183,7 @@ class Measure:
             rows=rows,
             backlog=_backlog(report, graph.sources),
             operators=flows,
-            queries=self._answers(report),
+            queries=self._answers(),
         )
 
     def _rows(self, report: Mapping[str, Any]) -> dict[str, float]:
@@ -213,22 +213,10 @@ class Measure:
                 out[one] = sum(out[i] for i in inputs(one)) if not isinstance(one, Aggregate) else 0
         return out
 
-    def _answers(self, report: Mapping[str, Any]) -> dict[str, Answers]:
-        seen = report.get("observedMetrics", {}).get(f"{self.part.metric}_answers", {})
-        found = {}
-        for name, node in self.part.graph.queries.items():
-            if not isinstance(node, Aggregate):
-                continue
-            number = self.part.shared.number[node]
-            windows = seen.get(f"q{number}_windows") or 0
-            if windows:
-                overall = Moments(
-                    seen[f"q{number}_rows"] or 0,
-                    seen[f"q{number}_total"] or 0.0,
-                    seen[f"q{number}_squares"] or 0.0,
-                    windows,
-                )
-                found[name] = Answers(overall, self._groups.pop(node, {}))
+    def _answers(self) -> dict[str, Answers]:
+        queries = self.part.graph.queries
+        found = {n: self._seen[node] for n, node in queries.items() if node in self._seen}
+        self._seen = {}
         return found
 
 

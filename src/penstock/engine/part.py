@@ -13,12 +13,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from penstock.control.moments import Answers as Seen
 from penstock.control.moments import Moments
 from penstock.engine.flow import Flow
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import built
-from penstock.engine.results import WINDOW_TIME, rows_of, source_with_watermark
+from penstock.engine.results import rows_of, source_with_watermark
 from penstock.engine.schema import column_type
 from penstock.engine.shared import Shared
 from penstock.engine.slots import WHICH, Branch, Slots, tag
@@ -36,6 +37,7 @@ from penstock.network.operators import (
     upstream,
 )
 from penstock.network.progress import Punctuation
+from penstock.network.query import WINDOW_TIME
 
 QUERY = "penstock_query"
 """Which set-valued query a row is an answer of; null for windows."""
@@ -107,25 +109,10 @@ class Part:
         frames = []
         if self.aggregates:
             frame, self._slots = self.shared.compute()
-            frames.append(self._observed(frame) if self.metric else frame)
+            frames.append(frame)
         if self.set_valued:
             frames.append(self._set_frame())
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
-
-    def _observed(self, frame: DataFrame) -> DataFrame:
-        """The answers, whose moments are added up as they pass."""
-        of, sums = F.col(AGGREGATE), []
-        for aggregate in self.delivered:
-            number = self.shared.number[aggregate]
-            mine, (total, squares) = of == number, self.moments(aggregate)
-            each = {"rows": F.col(ROWS), "total": total, "squares": squares}
-            windows = F.approx_count_distinct(F.when(mine, F.col("window_end")), 0.05)
-            sums.append(windows.alias(f"q{number}_windows"))
-            sums += [
-                F.sum(F.when(mine, value.cast("double"))).alias(f"q{number}_{name}")
-                for name, value in each.items()
-            ]
-        return frame.observe(f"{self.metric}_answers", *sums)
 
     @property
     def delivered(self) -> list[Aggregate]:
@@ -140,41 +127,50 @@ class Part:
             return F.col(slots[TOTAL]), F.col(slots[SQUARES])
         return F.col(ROWS), F.col(ROWS)
 
-    def groups(
-        self, frame: DataFrame, most: int
-    ) -> dict[Aggregate, dict[tuple[object, ...], Moments]]:
-        """What the groups of each query have had, those for which a sample is worth least.
+    def look(self, frame: DataFrame, most: int) -> dict[Aggregate, Seen]:
+        """What the queries have summed in a batch: mean, deviation and rows follow from it.
 
         Args:
-            frame: a batch of the frame.
-            most: how many groups, at most.
+            frame: a batch of the frame, in memory.
+            most: how many groups are told apart, at most: those for which a sample is worth least.
         """
-        grouped = [aggregate for aggregate in self.delivered if aggregate.query.keys]
-        number = {self.shared.number[aggregate]: aggregate for aggregate in grouped}
-        of = F.col(AGGREGATE)
-        both = [self.moments(aggregate) for aggregate in grouped]
-        total, squares = (
-            F.coalesce(
-                *(F.when(of == n, m[i].cast("double")) for n, m in zip(number, both, strict=True))
+        number = {self.shared.number[aggregate]: aggregate for aggregate in self.delivered}
+        mine = frame.where(F.col(AGGREGATE).isin(list(number)))
+        last, first = F.unix_micros(F.max("window_end")), F.unix_micros(F.min("window_end"))
+        overall = mine.groupBy(AGGREGATE).agg(*self._sums(number), (last - first).alias("span"))
+        found = {}
+        for row in overall.collect():
+            aggregate = number[row[AGGREGATE]]
+            windows = row["span"] // aggregate.query.spec.slide + 1
+            found[aggregate] = Moments(row["rows"], row["total"], row["squares"], windows)
+        groups: dict[Aggregate, dict[tuple[object, ...], Moments]] = {}
+        keys = sorted({slot for aggregate in found for slot in self._key_slots(aggregate)})
+        if keys:
+            each = mine.groupBy(AGGREGATE, *keys).agg(
+                *self._sums(number), F.count(F.lit(1)).alias("windows")
             )
+            hardest = F.when(F.col("total") != 0, F.col("squares") / F.col("total") ** 2)
+            for row in each.orderBy(hardest.desc_nulls_first()).limit(most).collect():
+                aggregate = number[row[AGGREGATE]]
+                key = tuple(row[slot] for slot in self._key_slots(aggregate))
+                moments = Moments(row["rows"], row["total"], row["squares"], row["windows"])
+                if key:
+                    groups.setdefault(aggregate, {})[key] = moments
+        return {one: Seen(moments, groups.get(one, {})) for one, moments in found.items()}
+
+    def _sums(self, number: Mapping[int, Aggregate]) -> list[Column]:
+        """Rows, sum and sum of squares of what each query sums."""
+        of, nothing = F.col(AGGREGATE), F.lit(0.0)
+        both = {n: self.moments(aggregate) for n, aggregate in number.items()}
+        total, squares = (
+            F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in both.items()))
             for i in (0, 1)
         )
-        keys = sorted({s for a in grouped for s in self._key_slots(a)})
-        sums = frame.where(of.isin(list(number))).groupBy(AGGREGATE, *keys)
-        counted = sums.agg(
+        return [
             F.sum(ROWS).cast("double").alias("rows"),
-            F.coalesce(F.sum(total), F.lit(0.0)).alias("total"),
-            F.coalesce(F.sum(squares), F.lit(0.0)).alias("squares"),
-            F.count(F.lit(1)).alias("windows"),
-        )
-        hardest = F.when(F.col("total") != 0, F.col("squares") / F.col("total") ** 2)
-        found = dict[Aggregate, dict[tuple[object, ...], Moments]]()
-        for row in counted.orderBy(hardest.desc_nulls_first()).limit(most).collect():
-            aggregate = number[row[AGGREGATE]]
-            key = tuple(row[slot] for slot in self._key_slots(aggregate))
-            moments = Moments(row["rows"], row["total"], row["squares"], row["windows"])
-            found.setdefault(aggregate, {})[key] = moments
-        return found
+            F.coalesce(F.sum(total), nothing).alias("total"),
+            F.coalesce(F.sum(squares), nothing).alias("squares"),
+        ]
 
     def _key_slots(self, aggregate: Aggregate) -> list[str]:
         return [self._slots[aggregate][key] for key in aggregate.query.keys]

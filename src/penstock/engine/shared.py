@@ -25,8 +25,8 @@ from penstock.engine.frame import AGGREGATE, DUMMY, SQUARES, TOTAL, Answers
 from penstock.engine.groups import Columns, Group, are_panes, grouped
 from penstock.engine.level_above import above
 from penstock.engine.level_one import LevelOne
-from penstock.engine.schema import column_type, is_column
-from penstock.engine.step import quoted
+from penstock.engine.lowering import SQUARED
+from penstock.engine.schema import column_type
 from penstock.engine.tally import Tally
 from penstock.engine.timing import Timing
 from penstock.network.aggregates import Aggregate as Asked
@@ -98,8 +98,7 @@ class Shared:
             return dict(asked)
         if not isinstance(column_type(view, summed, summed), NumericType):
             return dict(asked)
-        value = f"cast({quoted(summed) if is_column(view, summed) else f'({summed})'} AS double)"
-        return asked | {TOTAL: sum_of(summed), SQUARES: sum_of(f"{value} * {value}")}
+        return asked | {TOTAL: sum_of(summed), SQUARES: Asked(SQUARED, summed)}
 
     def answered(self, windows: DataFrame, columns: Columns) -> DataFrame:
         """Windows with their start, and the final values of their slots."""
