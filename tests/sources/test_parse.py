@@ -71,6 +71,11 @@ def test_refusals_of_settings(settings, message):
         ps.sources.kafka("h:1", **settings)
 
 
+def test_a_schema_has_no_column_with_the_name_of_the_reason():
+    with pytest.raises(PenstockError, match="a name that the source adds, got 'Malformed'"):
+        ps.sources.json("size bigint, Malformed string")
+
+
 def test_several_topics():
     source = ps.sources.kafka("h:1", "a, b")
     assert source.settings()["subscribe"] == "a,b"

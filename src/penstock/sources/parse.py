@@ -72,7 +72,9 @@ def json(schema: StructType | str, **options: object) -> Json:
     """
     if not isinstance(schema, StructType):
         checks.text("schema", schema)
-    return Json(schema, Options(options))
+    found = Json(schema, Options(options))
+    checks.no_clash("schema", found.fields().names, [MALFORMED])
+    return found
 
 
 def parsed(raw: DataFrame, parse: Parse, kept: Mapping[str, str]) -> DataFrame:
