@@ -71,9 +71,10 @@ def test_refusals_of_settings(settings, message):
         ps.sources.kafka("h:1", **settings)
 
 
-def test_a_schema_has_no_column_with_the_name_of_the_reason():
+def test_a_schema_has_no_column_with_the_name_of_the_reason(raw):
+    parse = ps.sources.json("size bigint, Malformed string")
     with pytest.raises(PenstockError, match="a name that the source adds, got 'Malformed'"):
-        ps.sources.json("size bigint, Malformed string")
+        ps.sources.kafka("h:1", "t", parse=parse).parsed(raw)
 
 
 def test_several_topics():
