@@ -62,7 +62,8 @@ def _fetch(pom: Path, folder: Path) -> None:
             said = [line for line in done.stdout.splitlines() if "ERROR" in line]
             reason = said[0] if said else f"exit code {done.returncode}"
             raise Unavailable(f"Maven could not fetch the jars of {pom.name}: {reason}")
-        part.rename(folder)
+        if not folder.exists():  # another run may have been faster
+            part.rename(folder)
     except subprocess.TimeoutExpired:
         rule = f"Maven could not fetch the jars of {pom.name} in {_PATIENCE} s"
         raise Unavailable(rule) from None

@@ -104,17 +104,27 @@ def test_a_line_is_malformed_whatever_is_asked_of_it(spark, tmp_path, kind, line
     assert frame.select("malformed").collect() == [(reason,)]
 
 
-def test_refusals_of_files():
-    for call, message in [
-        (lambda: ps.sources.files("in", "json"), "schema must be given for json files"),
-        (lambda: ps.sources.files("in", "jsn", SCHEMA), "did you mean 'json'"),  # type: ignore[arg-type]
-        (lambda: ps.sources.files("in", "csv", "ts nonsense"), "schema must be columns and types"),
-        (lambda: ps.sources.files("in", "csv", SCHEMA, identity="hots"), "did you mean 'host'"),
-        (lambda: ps.sources.files("in", "csv", SCHEMA, most=0), "most must be a whole number"),
-        (lambda: ps.sources.files("", "csv", SCHEMA), "path must be a text"),
-    ]:
-        with pytest.raises(PenstockError, match=message):
-            call()
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("in", "json"), "schema must be given for json files"),
+        (("in", "jsn", SCHEMA), "did you mean 'json'"),
+        (("", "csv", SCHEMA), "path must be a text"),
+    ],
+)
+def test_refusals_of_files(settings, message):
+    with pytest.raises(PenstockError, match=message):
+        ps.sources.files(*settings)
+
+
+def test_refusals_of_a_schema_and_of_an_identity(spark, folder):
+    path = str(folder / "csv")
+    with pytest.raises(PenstockError, match="schema must be columns and types"):
+        ps.sources.files(path, "csv", "ts nonsense").dataframe(spark)
+    with pytest.raises(PenstockError, match="did you mean 'host'"):
+        ps.sources.files(path, "csv", SCHEMA, identity="hots").dataframe(spark)
+    with pytest.raises(PenstockError, match="most must be a whole number"):
+        ps.sources.files(path, "csv", SCHEMA, most=0)
 
 
 def test_a_folder_that_is_not_there_is_one_line(spark):

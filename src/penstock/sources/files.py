@@ -15,7 +15,7 @@ from penstock.errors import SchemaError, SpecificationError, UsageError, complai
 from penstock.sources import checks
 from penstock.sources.malformed import MALFORMED, METRIC, counted
 from penstock.sources.options import Options, without_login
-from penstock.sources.parse import json
+from penstock.sources.parse import fields
 
 Format = Literal["parquet", "json", "csv"]
 PLACE = ("file_path", "file_row")
@@ -40,7 +40,7 @@ class Files:
 
     path: str
     format: Format
-    schema: StructType | None
+    schema: StructType | str | None
     identity: tuple[str, ...] = ()
     most: int | None = None
     options: Options = field(default_factory=Options)
@@ -49,10 +49,15 @@ class Files:
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The rows; those of JSON and CSV with the reason if a line is malformed."""
         try:
-            return self._parquet(spark) if self.format == "parquet" else self._text(spark)
+            rows = self._parquet(spark) if self.format == "parquet" else self._text(spark)
         except PySparkException as error:
             words = self.options.hide(str(error).strip().splitlines()[0])
             raise UsageError(complaint(self.describe(), "must be readable", words)) from error
+        for name in self.identity:
+            if name not in rows.columns:
+                hint = did_you_mean(name, rows.columns)
+                raise SchemaError(complaint("identity", "must be a column", name, hint))
+        return rows
 
     def describe(self) -> str:
         """One line for a report."""
@@ -70,17 +75,15 @@ class Files:
         return stream.format(self.format).load(self.path)
 
     def _parquet(self, spark: SparkSession) -> DataFrame:
-        schema = self.schema or spark.read.options(**self.options).parquet(self.path).schema
+        there = spark.read.options(**self.options)
+        schema = fields(self.schema) if self.schema else there.parquet(self.path).schema
         checks.no_clash("files", schema.names, PLACE)
         place = [F.col("_metadata.file_path"), F.col("_metadata.row_index")]
         rows = self._load(spark, schema)
         return rows.select("*", *(c.alias(name) for c, name in zip(place, PLACE, strict=True)))
 
     def _text(self, spark: SparkSession) -> DataFrame:
-        schema = self.schema
-        if schema is None:
-            rule = f"must be given for {self.format} files"
-            raise SpecificationError(complaint("schema", rule, None))
+        schema = fields(self.schema or "")
         checks.no_clash("files", schema.names, (RAW, MALFORMED))
         rows = self._load(spark, StructType([*schema.fields]).add(RAW, StringType()))
         # The reason is made of all columns: Spark does not look at a column that no one asks for,
@@ -122,14 +125,9 @@ def files(
         raise SpecificationError(complaint("format", "must be one that is known", format, hint))
     if most is not None:
         checks.whole("most", most)
-    fields = None if schema is None else json(schema).fields()
-    if fields is None and format != "parquet":
+    if schema is None and format != "parquet":
         raise SpecificationError(complaint("schema", f"must be given for {format} files", None))
     given = checks.names("identity", identity)
-    for name in given:
-        if fields is not None and name not in fields.names:
-            hint = did_you_mean(name, fields.names)
-            raise SchemaError(complaint("identity", "must be a column", name, hint))
     if not given and format == "parquet":
         given = PLACE
-    return Files(checks.text("path", path), format, fields, given, most, Options(options), batch)
+    return Files(checks.text("path", path), format, schema, given, most, Options(options), batch)

@@ -44,9 +44,9 @@ def counted(rows: DataFrame, metric: str, when: Column | None = None) -> DataFra
         metric: the name of the count.
         when: the time of a record, where it has one: the earliest malformed one is reported too.
     """
-    is_bad = F.col(MALFORMED).isNotNull()
-    counts = [F.count_if(is_bad).alias("malformed")]
+    counts = [F.count(MALFORMED).alias("malformed")]
     if when is not None:
+        is_bad = F.col(MALFORMED).isNotNull()
         counts.append(F.min(F.when(is_bad, F.unix_millis(when))).alias("since"))
     return rows.observe(metric, *counts)
 

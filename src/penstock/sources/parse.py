@@ -47,20 +47,26 @@ class Json:
     def __call__(self, raw: DataFrame) -> Column:
         """The record as a struct, with one more field if it is malformed."""
         del raw
-        schema = self.fields().add(_CORRUPT, StringType())
+        schema = fields(self.schema)
+        checks.no_clash("schema", schema.names, [MALFORMED])
+        schema.add(_CORRUPT, StringType())
         options = {**self.options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         return F.from_json(F.col("value").cast("string"), schema, options)
 
-    def fields(self) -> StructType:
-        """The schema, as a copy."""
-        if isinstance(self.schema, str):
-            try:
-                found = StructType.fromDDL(self.schema)
-            except PySparkException as error:
-                rule = "must be columns and types such as 'ts timestamp, size bigint'"
-                raise SpecificationError(complaint("schema", rule, self.schema)) from error
-            return cast("StructType", found)
-        return StructType(list(self.schema.fields))
+
+def fields(schema: StructType | str) -> StructType:
+    """A schema, as a copy; Spark reads DDL only where there is a session.
+
+    Args:
+        schema: as a StructType, or as DDL such as "ts timestamp, size bigint".
+    """
+    if isinstance(schema, StructType):
+        return StructType(list(schema.fields))
+    try:
+        return cast("StructType", StructType.fromDDL(schema))
+    except PySparkException as error:
+        rule = "must be columns and types such as 'ts timestamp, size bigint'"
+        raise SpecificationError(complaint("schema", rule, schema)) from error
 
 
 def json(schema: StructType | str, **options: object) -> Json:
