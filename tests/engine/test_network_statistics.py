@@ -10,11 +10,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
+from penstock.engine import measure
 from tests.engine.streams import SECOND, START, Files
 from tests.engine.test_network_answers import PACKETS, packets
 
 
-def test_the_statistics_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_statistics_of_a_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "EVERY", 0.0)
     made = packets(4000, 5, late=False)
     for i, row in enumerate(made):
         row["ts"] = START + i * 20_000 + i % 7

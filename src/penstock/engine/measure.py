@@ -41,7 +41,7 @@ from penstock.network.operators import (
 from penstock.sources.aside import Aside
 from penstock.sources.kafka import Kafka
 
-EVERY, MOST = 10.0, 1000
+EVERY, MOST = 30.0, 1000
 """Seconds after which answers are looked at again, and how many groups."""
 
 KEPT = 100
@@ -89,7 +89,7 @@ class Measure:
     stream: StreamingQuery | None = None
     statistics: Statistics = field(init=False)
     observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
-    _next_look: float = 0.0
+    _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
@@ -100,6 +100,7 @@ class Measure:
     def __post_init__(self) -> None:
         names, graph = self.part.graph.names, self.part.graph
         self._asides = asides(graph.sources)
+        self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
         self.statistics = Statistics(
             {names[one]: kind(one) for one in graph.operators},
             [source.name for source in graph.sources],

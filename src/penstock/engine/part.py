@@ -217,21 +217,22 @@ class Part:
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), labelled)
 
     def _in_one_pass(self, frame: DataFrame) -> DataFrame:
+        return frame.select(*self._columns_of_all)
+
+    @cached_property
+    def _columns_of_all(self) -> list[Column]:
+        """The columns of all queries, made once: to make them takes longer than to use them."""
         of, columns = F.col(AGGREGATE), dict[str, list[tuple[int, str]]]()
-        named = []
+        names = [""] * (len(self.aggregates) + 1)
         for name, node in self.graph.queries.items():
             assert isinstance(node, Aggregate)  # noqa: S101 - the caller has looked
             number = self.shared.number[node]
-            named.append((number, name))
+            names[number] = name
             for column in (*node.query.keys, *node.query.aggregates):
                 columns.setdefault(column, []).append((number, self._slots[node][column]))
-        label = reduce(
-            lambda chain, pair: chain.when(of == pair[0], F.lit(pair[1])),
-            named[1:],
-            F.when(of == named[0][0], F.lit(named[0][1])),
-        )
+        label = F.array(*map(F.lit, names))[of].alias("query")
         filled = [_by_number(of, slots).alias(column) for column, slots in columns.items()]
-        return frame.select(label.alias("query"), "window_start", "window_end", *filled)
+        return [label, F.col("window_start"), F.col("window_end"), *filled]
 
     def _data(self, source: Source) -> DataFrame:
         return data_of(source)
