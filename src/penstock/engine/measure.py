@@ -122,7 +122,7 @@ class Measure:
         if found:
             self._next_look = self.clock() + EVERY
             with self._lock:
-                self._seen.update(found)
+                self._seen.update(found.items())
 
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
