@@ -134,6 +134,10 @@ def test_refusals_of_streams(spark: SparkSession, tmp_path: Path) -> None:
     sinks = {"trafic": lambda *_: None}
     refused(lambda: network.start(path, sinks=sinks), UsageError, "trafic", "known: traffic, tcp")
     refused(lambda: asked["busy"].dataframe(path), UsageError, "ps.Network")
+    text = asked["tcp"].stream.window("20 s").agg(n=ps.max("protocol"))
+    clash = ps.Network(traffic=asked["traffic"], text=text)
+    sink = ps.sinks.memory("clash")
+    refused(lambda: clash.start(path, sink=sink), SchemaError, "column n", "bigint", "text: string")
     run_all(network, tmp_path / "c", {})
     other = ps.Network(traffic=asked["traffic"], web=asked["web"])
     refused(lambda: run_all(other, tmp_path / "c", {}), UsageError, "same network")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from py4j.protocol import Py4JError
+from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -21,6 +23,9 @@ from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate, base, feeds
+
+_TURN = 0.2
+"""Seconds that each of several streams is waited for in turn."""
 
 
 class Writer(Protocol):
@@ -64,10 +69,16 @@ class NetworkRun:
         """Waits until all streams end; True if they have. A failure is raised as `StreamFailed`.
 
         Args:
-            seconds: how long to wait at most for each; None for as long as it takes.
+            seconds: how long to wait at most; None for as long as it takes.
         """
-        ended = [part.run.wait(seconds) for part in self.parts]
-        return all(ended)
+        if len(self.parts) == 1:
+            return self.parts[0].run.wait(seconds)
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:  # one after the other, so that the failure of any is seen
+            if all([part.run.wait(_TURN) for part in self.parts]):  # noqa: C419 - each is asked
+                return True
+            if until is not None and time.monotonic() >= until:
+                return False
 
     def stop(self) -> None:
         """Stops all streams; they can be started again from their checkpoint."""
@@ -117,6 +128,9 @@ def launch(
             part = network.part(graph, where)
             frame = part.frame()
             names, measure = tuple(graph.queries), Measure(part)
+            if sink is not None:
+                each = part.answers(frame)
+                check_types({name: each[name] for name in names if name not in sinks})
             deliver = _delivery(part, names, sink, sinks, measure)
             run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
@@ -166,8 +180,10 @@ def _delivery(
         if common and sink is not None:
             todo.append((writes(sink), united({name: answers[name] for name in common})))
         with ThreadPoolExecutor(len(todo)) as pool:
-            for done in [pool.submit(write, rows, number) for write, rows in todo]:
-                done.result()
+            # A thread of ours has to belong to the stream, for its jobs to end with it.
+            jobs = [pool.submit(_in_stream(write), rows, number) for write, rows in todo]
+            for job in jobs:
+                job.result()
 
     def kept_and_delivered(batch: DataFrame, number: int) -> None:
         # Each sink, and each look, is an action of its own, and must not run the stream again.
@@ -201,6 +217,10 @@ def _write_one(name: str, sink: Sink | None, sinks: Mapping[str, Sink]) -> Write
     assert sink is not None  # noqa: S101 - every query has a sink
     write = writes(sink)
     return lambda batch, number: write(united({name: batch}), number)
+
+
+def _in_stream(write: Write) -> Write:
+    return cast("Write", inheritable_thread_target(write))
 
 
 def writes(sink: Sink) -> Write:

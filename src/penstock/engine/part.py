@@ -229,7 +229,8 @@ class Part:
             number = self.shared.number[node]
             names[number] = name
             for column in (*node.query.keys, *node.query.aggregates):
-                columns.setdefault(column, []).append((number, self._slots[node][column]))
+                spelled = next((c for c in columns if c.lower() == column.lower()), column)
+                columns.setdefault(spelled, []).append((number, self._slots[node][column]))
         label = F.array(*map(F.lit, names))[of].alias("query")
         filled = [_by_number(of, slots).alias(column) for column, slots in columns.items()]
         return [label, F.col("window_start"), F.col("window_end"), *filled]
