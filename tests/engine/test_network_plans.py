@@ -27,16 +27,19 @@ def test_ten_queries_have_one_scan_and_as_few_operators_with_state_as_one(
             (p, n, k) for p in (80, 443) for n in (10, 20, 30) for k in ((), ("host",))
         )
     }
-    found: dict[str, list[tuple]] = {}
-    run = run_all(ps.Network(**asked), tmp_path / "run", found)
+    sink = ps.sinks.memory("ten")
+    run = ps.Network(**asked).start(
+        str(tmp_path / "run"), sink=sink, trigger={"availableNow": True}
+    )
+    run.wait()
     batches = run.parts[0].run.progress
     with_rows = [b for b in batches if b["numInputRows"]]
     assert [b["numInputRows"] for b in with_rows] == [500, 500]
     assert {len(b["stateOperators"]) for b in batches} == {2}
-    assert set(found) == set(asked)
+    assert {row["query"] for row in sink.table(spark).collect()} == set(asked)
 
 
-@pytest.mark.parametrize(("depth", "operators"), [(1, 2), (2, 3), (3, 4)])
+@pytest.mark.parametrize(("depth", "operators"), [(1, 2), (3, 4)])
 def test_each_level_of_windows_adds_one_operator_with_state(
     spark: SparkSession, tmp_path: Path, depth: int, operators: int
 ) -> None:
@@ -120,7 +123,7 @@ def test_refusals(spark: SparkSession, tmp_path: Path) -> None:
     refused(lambda: rows.union(rows.select("ts", "host")), SchemaError, "same columns")
     double = spark.createDataFrame([(HOSTS[0], 1), (HOSTS[0], 2)], "host string, rack int")
     joined = rows.join(double, "host").window("10 s").agg(n=ps.count())
-    refused(lambda: ps.Network(a=joined), UsageError, "each key once", HOSTS[0])
+    refused(lambda: ps.Network(a=joined).batch(), UsageError, "each key once", HOSTS[0])
     refused(lambda: ps.Network(a=query).start(str(tmp_path)), UsageError, "batch()")
     refused(lambda: rows.select("host").window("10 s"), UsageError, "event time")
 

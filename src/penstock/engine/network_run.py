@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark import inheritable_thread_target
@@ -181,7 +181,8 @@ def _delivery(
             todo.append((writes(sink), united({name: answers[name] for name in common})))
         with ThreadPoolExecutor(len(todo)) as pool:
             # A thread of ours has to belong to the stream, for its jobs to end with it.
-            jobs = [pool.submit(_in_stream(write), rows, number) for write, rows in todo]
+            belonging = inheritable_thread_target(batch.sparkSession)
+            jobs = [pool.submit(belonging(write), rows, number) for write, rows in todo]
             for job in jobs:
                 job.result()
 
@@ -217,10 +218,6 @@ def _write_one(name: str, sink: Sink | None, sinks: Mapping[str, Sink]) -> Write
     assert sink is not None  # noqa: S101 - every query has a sink
     write = writes(sink)
     return lambda batch, number: write(united({name: batch}), number)
-
-
-def _in_stream(write: Write) -> Write:
-    return cast("Write", inheritable_thread_target(write))
 
 
 def writes(sink: Sink) -> Write:
