@@ -71,6 +71,8 @@ def test_the_statistics_of_a_run(
 def test_accounts_add_up(spark: SparkSession, tmp_path: Path) -> None:
     """Rows in = rows that count + late + without a time, for each query."""
     made = packets(1500, 9, late=True)
+    for row in made[1400:1420]:
+        row["ts"] = START + 5 * SECOND  # its window was closed by the first batch
     files = Files(spark, tmp_path, PACKETS)
     for i in range(0, len(made), 500):
         files.add(made[i : i + 500])
