@@ -11,6 +11,7 @@ has ended.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -40,6 +42,8 @@ from penstock.network.operators import (
 )
 from penstock.sources.aside import Aside
 from penstock.sources.kafka import Kafka
+
+_log = logging.getLogger(__name__)
 
 EVERY, MOST = 30.0, 1000
 """Seconds after which answers are looked at again, and how many groups."""
@@ -94,15 +98,18 @@ class Measure:
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
     _seen: dict[Operator, Answers] = field(default_factory=dict)
+    _told: list[Operator] = field(init=False)
     _asides: list[Aside] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         names, graph = self.part.graph.names, self.part.graph
+        # What stands above windows is not counted, and a number for it would be a guess.
+        self._told = [o for o in graph.operators if depth(o) == int(isinstance(o, Aggregate))]
         self._asides = asides(graph.sources)
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
         self.statistics = Statistics(
-            {names[one]: kind(one) for one in graph.operators},
+            {names[one]: kind(one) for one in self._told},
             [source.name for source in graph.sources],
             list(graph.queries),
         )
@@ -137,8 +144,7 @@ class Measure:
                 if report["batchId"] <= self._learnt:
                     continue
                 self._learnt = report["batchId"]
-                for aside in self._asides:
-                    aside.after(report)
+                self._keep_aside(report)
                 if not report["numInputRows"] and self._waiting is not None:
                     # It only closed windows: what it tells belongs to the batch before it.
                     self._read_shares(report)
@@ -147,6 +153,14 @@ class Measure:
                     self._read_shares(report)
                     self._learn(self._waiting)
                 self._waiting = dict(report)
+
+    def _keep_aside(self, report: Mapping[str, Any]) -> None:
+        for aside in self._asides:
+            try:
+                aside.after(report)
+            except (PySparkException, OSError):
+                # The stream goes on; the next batch makes up for it.
+                _log.exception("malformed records of batch %s are not kept yet", report["batchId"])
 
     def _learn(self, report: Mapping[str, Any]) -> None:
         observation = self._observation(report)
@@ -173,7 +187,7 @@ class Measure:
                 rows[one.name] if isinstance(one, Source) else sum(out[i] for i in inputs(one)),
                 None if isinstance(one, Aggregate) else out[one],
             )
-            for one in graph.operators
+            for one in self._told
         }
         at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         seconds = report["durationMs"].get("triggerExecution", 0) / 1000
@@ -199,19 +213,17 @@ class Measure:
         }
 
     def _rows_out(self, rows: Mapping[str, float]) -> dict[Operator, float]:
-        """Rows that each operator hands on; those above an aggregate are its answers."""
+        """Rows that each operator below the windows hands on."""
         names, out = self.part.graph.names, dict[Operator, float]()
-        for one in self.part.graph.operators:
+        for one in self._told:
             if isinstance(one, Source):
                 out[one] = rows[one.name]
-            elif depth(one) == 0:
+            elif not isinstance(one, Aggregate):
                 out[one] = sum(
                     rows[source.name] * self._shares.get(_key(feed, names), 1.0)
                     for feed in feeds(one)
                     if isinstance(source := base(feed), Source)
                 )
-            else:
-                out[one] = sum(out[i] for i in inputs(one)) if not isinstance(one, Aggregate) else 0
         return out
 
     def _answers(self) -> dict[str, Answers]:
@@ -240,10 +252,7 @@ def _backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, 
     """Rows that wait, where the source says so."""
     found = {}
     for source, told in zip(sources, report["sources"], strict=False):
-        metrics = told.get("metrics") or {}
-        if "penstockBacklog" in metrics:
-            found[source.name] = float(metrics["penstockBacklog"])
-        elif isinstance(told.get("latestOffset"), dict) and isinstance(told.get("endOffset"), dict):
+        if isinstance(told.get("latestOffset"), dict) and isinstance(told.get("endOffset"), dict):
             found[source.name] = float(_behind(told["endOffset"], told["latestOffset"]))
     return found
 

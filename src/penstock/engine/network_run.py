@@ -12,13 +12,12 @@ from py4j.protocol import Py4JError
 from pyspark import inheritable_thread_target
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.failures import cause
 from penstock.engine.measure import Measure, Reading, Write
 from penstock.engine.network import Network
-from penstock.engine.part import Part, check_types
+from penstock.engine.part import Part, check_types, united
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
@@ -71,6 +70,12 @@ class NetworkRun:
         Args:
             seconds: how long to wait at most; None for as long as it takes.
         """
+        try:
+            return self._wait(seconds)
+        finally:
+            self._catch_up()
+
+    def _wait(self, seconds: float | None) -> bool:
         if len(self.parts) == 1:
             return self.parts[0].run.wait(seconds)
         until = None if seconds is None else time.monotonic() + seconds
@@ -84,14 +89,19 @@ class NetworkRun:
         """Stops all streams; they can be started again from their checkpoint."""
         for part in self.parts:
             part.run.stop()
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Learns from the last batches too, and keeps their malformed records."""
+        for part in self.parts:
+            if part.measure is not None:
+                part.measure.take(part.run.progress)
 
     def statistics(self) -> Reading:
         """What has been learnt of operators, streams and queries, up to the last batch."""
-        known = [part for part in self.parts if part.measure is not None]
-        for part in known:
-            assert part.measure is not None  # noqa: S101 - they were chosen for it
-            part.measure.take(part.run.progress)
-        return Reading(tuple(p.measure.statistics.now for p in known if p.measure is not None))
+        self._catch_up()
+        measures = (part.measure for part in self.parts)
+        return Reading(tuple(one.statistics.now for one in measures if one is not None))
 
     @property
     def accounts(self) -> dict[str, dict[str, int]]:
@@ -200,16 +210,6 @@ def _delivery(
         measure.catch_up()
 
     return kept_and_delivered
-
-
-def united(answers: Mapping[str, DataFrame]) -> DataFrame:
-    """The answers of several queries, with the name of the query in `query`."""
-    check_types(answers)
-    labelled = [rows.select(F.lit(name).alias("query"), "*") for name, rows in answers.items()]
-    first, *others = labelled
-    for other in others:
-        first = first.unionByName(other, allowMissingColumns=True)
-    return first
 
 
 def _write_one(name: str, sink: Sink | None, sinks: Mapping[str, Sink]) -> Write:

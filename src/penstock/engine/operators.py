@@ -131,14 +131,12 @@ def _joined(rows: DataFrame, join: Join) -> DataFrame:
     return rows.join(F.broadcast(kept), same, how).drop(*keys)
 
 
-def added(
-    node: Operator, rows: DataFrame, event_time: str | None, columns: Mapping[str, str | Column]
-) -> Map:
+def added(node: Operator, event_time: str | None, columns: Mapping[str, str | Column]) -> Map:
     """The operator that adds columns."""
     if not columns:
         hint = "such as with_columns(kib='size / 1024')"
         raise SpecificationError(complaint("with_columns()", "needs a column", None, hint))
-    _check_names("with_columns()", columns, rows, event_time)
+    _check_names("with_columns()", columns, event_time)
     listed = tuple((name, as_expression(f"column {name}", c)) for name, c in columns.items())
     return Map(node, listed, only=False)
 
@@ -155,7 +153,7 @@ def chosen(
     if not spelled and not computed:
         hint = "such as select('host', kib='size / 1024')"
         raise SpecificationError(complaint("select()", "needs a column", None, hint))
-    _check_names("select()", computed, rows, event_time)
+    _check_names("select()", computed, event_time)
     twice = {n.lower() for n in spelled} & {n.lower() for n in computed}
     if twice or len({n.lower() for n in spelled}) < len(spelled):
         rule = "must name each column once (upper and lower case are the same)"
@@ -165,9 +163,7 @@ def chosen(
     return Map(node, (*plain, *others), only=True)
 
 
-def _check_names(
-    what: str, columns: Mapping[str, object], rows: DataFrame, event_time: str | None
-) -> None:
+def _check_names(what: str, columns: Mapping[str, object], event_time: str | None) -> None:
     for name, given in columns.items():
         if name.lower().startswith(OURS):
             rule = f"must name no column that begins with {OURS}"
@@ -179,7 +175,6 @@ def _check_names(
     if len({name.lower() for name in columns}) < len(columns):
         rule = "must name each column once (upper and lower case are the same)"
         raise SpecificationError(complaint(what, rule, list(columns)))
-    _ = rows.columns
 
 
 def joined(

@@ -19,6 +19,7 @@ from penstock.engine.flow import Flow
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import built
+from penstock.engine.progress import without_punctuation
 from penstock.engine.results import rows_of, source_with_watermark
 from penstock.engine.schema import column_type
 from penstock.engine.shared import Shared
@@ -36,7 +37,6 @@ from penstock.network.operators import (
     feeds,
     upstream,
 )
-from penstock.network.progress import Punctuation
 from penstock.network.query import WINDOW_TIME
 
 QUERY = "penstock_query"
@@ -85,7 +85,7 @@ class Part:
         """How its windows are computed."""
         windowed = {base(f) for a in self.aggregates if depth(a) == 1 for f in feeds(a.input)}
         rows = {
-            s: source_with_watermark(s) if self.late is not None else self._data(s)
+            s: source_with_watermark(s) if self.late is not None else data_of(s)
             for s in self.graph.sources
             if s in windowed
         }
@@ -209,15 +209,8 @@ class Part:
             frame: from `frame`, or a batch of it.
         """
         if self.in_one_pass:
-            return self._in_one_pass(frame)
-        labelled = [
-            rows.select(F.lit(name).alias("query"), "*")
-            for name, rows in self.answers(frame).items()
-        ]
-        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), labelled)
-
-    def _in_one_pass(self, frame: DataFrame) -> DataFrame:
-        return frame.select(*self._columns_of_all)
+            return frame.select(*self._columns_of_all)
+        return united(self.answers(frame))
 
     @cached_property
     def _columns_of_all(self) -> list[Column]:
@@ -235,9 +228,6 @@ class Part:
         filled = [_by_number(of, slots).alias(column) for column, slots in columns.items()]
         return [label, F.col("window_start"), F.col("window_end"), *filled]
 
-    def _data(self, source: Source) -> DataFrame:
-        return data_of(source)
-
     # Queries without an aggregate ---------------------------------------------------------------
 
     def _set_frame(self) -> DataFrame:
@@ -249,7 +239,7 @@ class Part:
             for feed in feeds(self.graph.queries[name]):
                 source = base(feed)
                 assert isinstance(source, Source)  # noqa: S101 - it has no aggregate
-                flow = flows.setdefault(source, Flow.over(source, self._data(source)))
+                flow = flows.setdefault(source, Flow.over(source, data_of(source)))
                 flow.add(feed)
                 view = flow.view(feed)
                 if name not in self._sets:
@@ -276,10 +266,7 @@ class Part:
 
 def data_of(source: Source) -> DataFrame:
     """The rows of a stream that are data, without a watermark of ours."""
-    rows, progress = rows_of(source), source.progress
-    if not isinstance(progress, Punctuation):
-        return rows
-    return rows.where(~F.coalesce(F.expr(progress.where), F.lit(False)))
+    return without_punctuation(rows_of(source), source.progress)
 
 
 def _delivered(node: Operator, known: Mapping[Operator, DataFrame]) -> DataFrame:
@@ -297,6 +284,12 @@ def _by_number(of: Column, slots: Sequence[tuple[int, str]]) -> Column:
         by.setdefault(slot, []).append(number)
     choices = [F.when(of.isin(numbers), F.col(slot)) for slot, numbers in by.items()]
     return choices[0] if len(choices) == 1 else F.coalesce(*choices)
+
+
+def united(answers: Mapping[str, DataFrame]) -> DataFrame:
+    """The answers of several queries, with the name of the query in `query`."""
+    labelled = [rows.select(F.lit(name).alias("query"), "*") for name, rows in answers.items()]
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), labelled)
 
 
 def check_types(together: Mapping[str, DataFrame]) -> None:

@@ -45,6 +45,13 @@ def watermarked(
     return marked.withWatermark(MARK, "0 seconds").where(F.col(MARK).isNull()).drop(MARK)
 
 
+def without_punctuation(rows: DataFrame, progress: Progress | None) -> DataFrame:
+    """The rows that are data."""
+    if not isinstance(progress, Punctuation):
+        return rows
+    return rows.where(~F.coalesce(F.expr(progress.where), F.lit(False)))
+
+
 def promise(progress: Punctuation, *, as_value: bool) -> Column:
     """What a row promises as a time; null for rows that are data."""
     up_to = F.expr(progress.up_to)

@@ -96,7 +96,7 @@ class Stream:
 
     def with_columns(self, **columns: str | Column) -> Stream:
         """The rows with more columns, or with others in place of some, as name = expression."""
-        return self._with(added(self.node, self.rows, self.event_time, columns))
+        return self._with(added(self.node, self.event_time, columns))
 
     def select(self, *columns: str, **computed: str | Column) -> Stream:
         """Some columns, and others that are computed, as name = expression."""

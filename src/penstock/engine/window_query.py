@@ -19,7 +19,7 @@ from penstock.engine.failures import cause
 from penstock.engine.layout import needs_processor, tells_itself
 from penstock.engine.lowering import Lowered
 from penstock.engine.probe import look
-from penstock.engine.progress import watermarked
+from penstock.engine.progress import watermarked, without_punctuation
 from penstock.engine.record import forget, recorded, remember
 from penstock.engine.results import built_with_watermark, conditions, results_of
 from penstock.engine.run import METRIC, Run
@@ -28,7 +28,6 @@ from penstock.engine.step import Step, count_lost, quoted
 from penstock.engine.watermark import known_late, late_watermark
 from penstock.errors import PenstockError, UsageError, complaint
 from penstock.network.operators import Aggregate, Operator
-from penstock.network.progress import Punctuation
 from penstock.network.query import Query
 from penstock.windows import (
     Density,
@@ -168,9 +167,7 @@ class WindowQuery:
     def _data(self) -> DataFrame:
         """The rows of a batch that are data; a processor parts them from punctuation itself."""
         rows, progress = self._timed[0], self.stream.progress
-        if not isinstance(progress, Punctuation) or tells_itself(self.query):
-            return rows
-        return rows.where(~F.coalesce(F.expr(progress.where), F.expr("false")))
+        return rows if tells_itself(self.query) else without_punctuation(rows, progress)
 
     def _watermarked(self) -> DataFrame:
         rows, query = self._timed
