@@ -51,23 +51,29 @@ def write(
         thin = max(1, filler // 100)
         rows = spark.range(0, filler // thin * shape.keys, 1, 1)
         time = F.lit(_START) + F.expr(f"id div {shape.keys}") * (thin * shape.slide)
-        written.append(_write_one(rows.select(*_columns(time, shape)), folder, 0))
+        written.append(write_one(rows.select(*_columns(time, shape)), folder, 0))
     begin = _START + filler * shape.slide
     first = 0
     for count in files:
         rows = spark.range(first, first + count, 1, 1)
         time = F.lit(begin) + F.expr(f"id * {shape.slide} div {shape.per_pane}")
-        written.append(_write_one(rows.select(*_columns(time, shape)), folder, len(written)))
+        written.append(write_one(rows.select(*_columns(time, shape)), folder, len(written)))
         first += count
     return written
 
 
-def source(spark: SparkSession, folder: Path, files: list[Path], files_per_batch: int) -> DataFrame:
+def source(
+    spark: SparkSession,
+    folder: Path,
+    files: list[Path],
+    files_per_batch: int,
+    schema: str = SCHEMA,
+) -> DataFrame:
     """A stream over these files, which are linked into a folder of their own."""
     folder.mkdir(parents=True)
     for file in files:
         os.link(file, folder / file.name)
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_per_batch)
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch)
     return reader.parquet(str(folder))
 
 
@@ -76,7 +82,8 @@ def _columns(time: Column, shape: Shape) -> list[Column]:
     return [F.timestamp_micros(time).alias("ts"), key, F.expr("id % 1009").alias("v")]
 
 
-def _write_one(rows: DataFrame, folder: Path, number: int) -> Path:
+def write_one(rows: DataFrame, folder: Path, number: int) -> Path:
+    """Writes the rows as one file, which a stream takes in the order of the numbers."""
     part = folder / "part"
     rows.write.mode("overwrite").parquet(str(part))
     file = folder / f"{number:04d}.parquet"

@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.bench.packets import BELOW, WORKLOAD, ours, source, sparks, write
+from penstock.bench.data import source
+from penstock.bench.packets import BELOW, SCHEMA, WORKLOAD, ours, sparks, write
 from penstock.control.observation import Observation
 from penstock.control.settings import Warmup
 from penstock.control.statistics import Statistics
@@ -115,7 +116,7 @@ class _Case:
         """Batches of so many files, of which a share of the packets is looked at."""
         self.runs += 1
         where = self.folder / f"source-{self.runs}-all"
-        rows = source(self.spark, where, self.files, files)
+        rows = source(self.spark, where, self.files, files, SCHEMA)
         network = ours(rows, NAMES, keep)
         self.kinds = {name: kind(one) for one, name in network.graph.names.items()}
         run = network.start(
@@ -164,7 +165,8 @@ class _Case:
 
     def _rows(self, *, warm: bool, of: str) -> DataFrame:
         files = self.files[: 2 * self.per_batch] if warm else self.files
-        return source(self.spark, self.folder / f"source-{self.runs}-{of}", files, self.per_batch)
+        where = self.folder / f"source-{self.runs}-{of}"
+        return source(self.spark, where, files, self.per_batch, SCHEMA)
 
 
 SEEN = ((2, 1.0), (4, 0.5), (4, 1.0), (2, 0.25), (2, 0.5))

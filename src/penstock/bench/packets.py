@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock as ps
+from penstock.bench.data import write_one
 
 SCHEMA = (
     "ts timestamp, src_host int, dst_host int, protocol string, src_port int, dst_port int, "
@@ -51,25 +50,9 @@ def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = 
     """
     written = []
     for number in range(files):
-        part = folder / "part"
         numbers = spark.range(number * rows, (number + 1) * rows, 1, 1)
-        numbers.select(*_columns(rate)).write.mode("overwrite").parquet(str(part))
-        file = folder / f"{number:04d}.parquet"
-        next(part.glob("*.parquet")).rename(file)
-        shutil.rmtree(part)
-        age = 1_600_000_000 + number
-        os.utime(file, (age, age))  # Spark takes the oldest first
-        written.append(file)
+        written.append(write_one(numbers.select(*_columns(rate)), folder, number))
     return written
-
-
-def source(spark: SparkSession, folder: Path, files: list[Path], per_batch: int) -> DataFrame:
-    """A stream over these files."""
-    folder.mkdir(parents=True)
-    for file in files:
-        os.link(file, folder / file.name)
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", per_batch)
-    return reader.parquet(str(folder))
 
 
 BELOW = ("packets", "filter 1")
