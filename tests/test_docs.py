@@ -6,6 +6,7 @@ be run is given another language, such as ```text.
 """
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,12 +80,16 @@ def test_the_examples_run(page, request, spark_folder, monkeypatch):
         return  # nothing to run: do not start Spark for it
     spark = request.getfixturevalue("spark")
     monkeypatch.chdir(spark_folder)  # relative paths must mean the same to Python and to Spark
+    before = set(spark_folder.iterdir())
     try:
         # As `__main__`, so that Spark sends functions to its workers by value.
         execute(page, {"__name__": "__main__", "spark": spark})
     finally:
         for query in spark.streams.active:
             query.stop()
+        # Pages may use the same names, in whatever order they are run: each finds the folder empty.
+        for left in set(spark_folder.iterdir()) - before:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def test_the_readme_names_only_targets_that_exist():
