@@ -1,0 +1,1 @@
+"""Where to drop: the plan with the smallest loss for a network, its statistics and a load. No Spark."""
