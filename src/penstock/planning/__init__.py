@@ -1,1 +1,1 @@
-"""Where to drop: the plan with the smallest loss for a network, its statistics and a load. No Spark."""
+"""Where to drop: the plan with the smallest loss, from statistics and a load. No Spark."""
