@@ -51,11 +51,13 @@ class Part:
         graph: their operators; all aggregates can be shared.
         late: L (`late_watermark`); None for a batch.
         metric: the name of the metric under which rows are counted; None for a batch.
+        folding: numbers of groups that are folded together.
     """
 
     graph: Graph
     late: Column | None = None
     metric: str | None = None
+    folding: Sequence[Sequence[int]] = ()
     _slots: dict[Aggregate, dict[str, str]] = field(default_factory=dict)
     _sets: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -96,7 +98,7 @@ class Part:
             if isinstance(one := base(feed), Aggregate)
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
-        return Shared(self.aggregates, wanted, rows, self.late, tally)
+        return Shared(self.aggregates, wanted, rows, self.late, tally, self.folding)
 
     def scans(self, source: Source) -> int:
         """How often a batch reads the rows of a stream."""

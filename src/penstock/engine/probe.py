@@ -1,4 +1,4 @@
-"""A look at the first batch of a stream tells how full its panes are.
+"""A look at the first batch of a stream tells how full its panes are, before they are chosen.
 
 The batch is read once more when the stream starts: nothing is taken from the source for good. A
 source that has no data yet, or takes too long, is not waited for.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -18,6 +20,8 @@ from penstock.engine.columns import block_starts
 from penstock.engine.step import quoted
 from penstock.network.query import Query
 from penstock.windows import Density, Ladder
+
+Seen = TypeVar("Seen")
 
 PATIENCE = 20.0
 """Seconds that a stream's first batch is waited for."""
@@ -31,12 +35,25 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
         query: whose panes and keys are counted.
         patience: seconds to wait.
     """
-    found: list[Density | None] = []
+    return first_batch(rows, lambda batch: density_of(batch, query), patience)
+
+
+def first_batch(
+    rows: DataFrame, seen_in: Callable[[DataFrame], Seen | None], patience: float = PATIENCE
+) -> Seen | None:
+    """What is seen in the first batch; None if there was none in time.
+
+    Args:
+        rows: a streaming DataFrame.
+        seen_in: looks at the batch.
+        patience: seconds to wait.
+    """
+    found: list[Seen | None] = []
     seen = threading.Event()
 
-    def count(batch: DataFrame, _: int) -> None:
+    def see(batch: DataFrame, _: int) -> None:
         try:
-            found.append(density_of(batch, query))
+            found.append(seen_in(batch))
         finally:
             seen.set()
         # A batch that fails is not committed, so no source deletes or acknowledges its rows.
@@ -45,7 +62,7 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
     with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
         try:
             stream = (
-                rows.writeStream.foreachBatch(count)
+                rows.writeStream.foreachBatch(see)
                 .option("checkpointLocation", folder)
                 .trigger(availableNow=True)
                 .start()
