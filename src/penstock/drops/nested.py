@@ -37,11 +37,10 @@ def droppable_below(
     (Run(first=3, last=4, by=-1, revoked=False),)
     """
     several = [(upper, _merged((run.first, run.last) for run in runs)) for upper, runs in uppers]
-    if any(not spans for _, spans in several):
-        return ()
-    # A lower answer outside of these times is needed by an upper window that is kept.
-    begin = max(window_end(spans[0][0] - 1, upper) for upper, spans in several)
-    end = min(window_end(spans[-1][1], upper) for upper, spans in several)
+    some = [(upper, spans[0][0], spans[-1][1]) for upper, spans in several if spans]
+    # A lower answer outside of these times is in no dropped window.
+    begin = min((window_end(first - 1, upper) for upper, first, _ in some), default=0)
+    end = max((window_end(last, upper) for upper, _, last in some), default=0)
     mine = None if own is None else _merged((run.first, run.last) for run in own)
     found = []
     for w in range((begin - lower.origin) // lower.slide, (end - lower.origin) // lower.slide):
