@@ -18,7 +18,7 @@ from penstock.windows import Kind, tumbling, wids_at, window_end
 from tests.drops.naive_decisions import longest_gap
 from tests.strategies import specs
 
-GROUPS = "abcdefgh"
+GROUPS = "abcd"
 windows = specs(Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
 targets = st.builds(Target, st.just("n"), windows, st.integers(0, 6), st.just(True))
 scripts = st.lists(
@@ -29,7 +29,7 @@ scripts = st.lists(
         st.sampled_from([0, 0.3, 0.7, 1]),
     ),
     min_size=1,
-    max_size=8,
+    max_size=6,
 )
 
 
@@ -62,7 +62,7 @@ def dropped(state, target, group):
     stride = target.max_gap + 1
     return {
         w
-        for w in range(-120, 160)
+        for w in range(-90, 400)
         if window_end(w, target.window) > state.watermark
         and is_dropped(state, target, w, hash_of(group, w // stride))
     }
@@ -84,12 +84,12 @@ def test_no_group_has_a_longer_gap_than_tolerated_and_nothing_comes_back(target,
 def test_the_arrays_say_the_same_as_window_by_window(target, script, closed):
     state, newest = run(target, script, ("n",) if closed else ())[-1]
     panes, ends = early_per_group(state, target), suppressed_per_group(state, target)
-    for group in GROUPS[:3]:
+    for group in GROUPS[:2]:
         now = dropped(state, target, group)
         for w in range(-60, 120):
             batch, least = ends.at(window_end(w, target.window))
             assert (hash_of(group, batch) < least) == (w in now)
-        for t in range(newest - 40, newest + 80):
+        for t in range(newest - 30, newest + 60):
             batch, least = panes.at(t)
             windows = wids_at(t, target.window)
             if hash_of(group, batch) < least:

@@ -132,9 +132,10 @@ def early_per_group(state: Decisions, target: Target) -> Thresholds:
     everyone = _all(first - first_known, last - first_known, known == ALL)
     # With a window of the next batch comes one that is kept for every group.
     together = (first <= last) & (first // stride == last // stride) & (first % stride > 0)
-    inside = together & (first >= first_known) & (first - first_known < len(known))
-    of_first = known[np.clip(first - first_known, 0, len(known) - 1)]
-    found = np.where(everyone, ALL, np.where(inside, of_first, 0))
+    batches, of_cell = np.unique(first // stride, return_inverse=True)
+    levels = np.asarray([state.threshold(target.name, int(b)) for b in batches], np.int64)
+    inside = together & (first >= first_known)
+    found = np.where(everyone, ALL, np.where(inside, levels[of_cell], 0))
     return _thresholds(cells, step, first // stride, found)
 
 
