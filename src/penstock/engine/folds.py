@@ -71,6 +71,11 @@ class Fold:
         """Whether there are several groups."""
         return len(self.groups) > 1
 
+    @property
+    def kind(self) -> str:
+        """What may become of its rows."""
+        return self.groups[0].kind
+
     @cached_property
     def feeds(self) -> tuple[Operator, ...]:
         """The operators that its rows come from."""
@@ -166,7 +171,7 @@ def _is_simple(group: Group, source: Source, flow: Flow) -> bool:
 
 def _common(one: Group, other: Group) -> int | None:
     """The width of common panes; None if the two cannot be folded together."""
-    if unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
+    if one.kind != other.kind or unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
         return None
     both = grid(a.query.spec for a in (*one.aggregates, *other.aggregates)).width
     return both if both * _FINER >= min(one.grid.width, other.grid.width) else None

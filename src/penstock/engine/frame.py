@@ -15,7 +15,13 @@ TIME, LATE, END, ENDS = (f"penstock_{name}" for name in ("time", "late", "end", 
 MARK, FIRST, LAST, REASON = (f"penstock_{n}" for n in ("mark", "first", "last", "reason"))
 START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of", "time_of"))
 
-TOTAL, SQUARES = "penstock_total", "penstock_squares"
+KEEP, KEEPS, CHANCE, STAYED, AT = (
+    f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at")
+)
+
+TOTAL, SQUARES, COUNTED, LOWEST, HIGHEST = (
+    f"penstock_{name}" for name in ("total", "squares", "counted", "lowest", "highest")
+)
 """Sum and sum of squares of what a query sums, for its statistics."""
 
 NO_TIME = -(1 << 63)

@@ -25,6 +25,9 @@ from penstock.windows.grid import Grid, grid
 ROWS = "penstock_rows"
 """How many rows are in a group; count(*) is this."""
 
+HEAVIEST = "penstock_heaviest"
+"""The most rows that a row stands for."""
+
 _FINER = 4
 """Shared panes may be so many times finer than those of one query alone."""
 
@@ -37,11 +40,13 @@ class Group:
         feeds: the operators that its rows come from.
         keys: the grouping columns.
         aggregates: the aggregates, whose windows may differ.
+        kind: what may become of its rows: "exact" if none may go, "approximate" or "subset".
     """
 
     feeds: tuple[Operator, ...]
     keys: tuple[str, ...]
     aggregates: list[Aggregate]
+    kind: str = "exact"
 
     @property
     def grid(self) -> Grid:
@@ -49,14 +54,22 @@ class Group:
         return grid(a.query.spec for a in self.aggregates)
 
 
-def grouped(aggregates: Sequence[Aggregate]) -> list[Group]:
-    """The aggregates, those together that can share their panes."""
+def grouped(
+    aggregates: Sequence[Aggregate], kinds: Mapping[Aggregate, str] | None = None
+) -> list[Group]:
+    """The aggregates, those together that can share their panes.
+
+    Args:
+        aggregates: all of them.
+        kinds: what may become of the rows of each; rows of different kinds are not shared.
+    """
     groups: list[Group] = []
     for aggregate in aggregates:
+        kind = (kinds or {}).get(aggregate, "exact")
         fed_by, keys = feeds(aggregate.input), tuple(sorted(aggregate.query.keys))
         alone = grid([aggregate.query.spec]).width
         for group in groups:
-            if (group.feeds, group.keys) != (fed_by, keys):
+            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind):
                 continue
             finest = min(alone, group.grid.width)
             specs = [a.query.spec for a in (*group.aggregates, aggregate)]
@@ -64,7 +77,7 @@ def grouped(aggregates: Sequence[Aggregate]) -> list[Group]:
                 group.aggregates.append(aggregate)
                 break
         else:
-            groups.append(Group(fed_by, keys, [aggregate]))
+            groups.append(Group(fed_by, keys, [aggregate], kind))
     return groups
 
 
@@ -85,6 +98,7 @@ class Columns:
     Args:
         keys: slots by type.
         partials: slots by aggregate function and type.
+        weighted: slots whose rows may stand for several, by the weight that they have.
     """
 
     ansi: bool
@@ -93,6 +107,7 @@ class Columns:
     key_types: dict[str, DataType] = field(default_factory=dict)
     value_types: dict[str, DataType] = field(default_factory=dict)
     lowered: dict[str, Lowered] = field(default_factory=dict)
+    weighted: dict[str, None] = field(default_factory=dict)
 
     def take_keys(self, rows: DataFrame, keys: Sequence[str]) -> list[str]:
         """Slots for the keys of a query."""
@@ -146,10 +161,36 @@ class Columns:
         slots = (low.partial(same).alias(slot) for slot, low in self.lowered.items())
         return [counted.alias(ROWS), *slots]
 
+    def weights(self, keep: Column) -> list[Column]:
+        """What the rows of a pane stand for, and the variance of it, if each was kept by chance.
+
+        Args:
+            keep: the probability with which its rows were kept.
+        """
+        w = 1 / keep
+        return [
+            w.alias(HEAVIEST),
+            *(
+                column
+                for slot in self.weighted
+                for column in (
+                    (F.col(slot) * w).alias(stands_for(slot)),
+                    (F.col(slot) * w * (w - 1)).alias(varies(slot)),
+                )
+            ),
+        ]
+
+    @property
+    def weight_names(self) -> list[str]:
+        """The columns of `weights`; none where no row has one."""
+        listed = [name for slot in self.weighted for name in (stands_for(slot), varies(slot))]
+        return [HEAVIEST, *listed] if listed else []
+
     def merged(self) -> list[Column]:
         """The partial aggregates of partial aggregates."""
         return [
             F.sum(ROWS).alias(ROWS),
+            *((F.max if n == HEAVIEST else F.sum)(n).alias(n) for n in self.weight_names),
             *(
                 low.merge(F.col(slot)).alias(slot)
                 for slot, low in self.lowered.items()
@@ -160,7 +201,17 @@ class Columns:
     def final(self) -> list[Column]:
         """The answers."""
         slots = (low.final(F.col(slot)).alias(slot) for slot, low in self.lowered.items())
-        return [F.col(ROWS), *slots]
+        return [F.col(ROWS), *map(F.col, self.weight_names), *slots]
+
+
+def stands_for(slot: str) -> str:
+    """The column with the sum of a slot, each row by its weight w."""
+    return f"{slot}_w"
+
+
+def varies(slot: str) -> str:
+    """The column with the sum of a slot, each row by w(w - 1)."""
+    return f"{slot}_v"
 
 
 def value_name(slot: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.engine import shed
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -25,6 +26,8 @@ from penstock.engine.frame import (
     ENDS,
     FIRST,
     GROUP,
+    KEEP,
+    KEEPS,
     LAST,
     LATE,
     MARK,
@@ -35,7 +38,8 @@ from penstock.engine.frame import (
     Answers,
     window_end,
 )
-from penstock.engine.groups import ROWS, Columns, value_name
+from penstock.engine.groups import HEAVIEST, ROWS, Columns, stands_for, value_name, varies
+from penstock.engine.lowering import SQUARED, SUMMED
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.step import quoted
 from penstock.engine.tally import (
@@ -56,6 +60,9 @@ from penstock.windows.grid import Grid
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
+_WEIGHTED = ("count", SUMMED, SQUARED)
+"""What estimates are computed from."""
+
 
 @dataclass(frozen=True)
 class LevelOne:
@@ -70,7 +77,7 @@ class LevelOne:
     def compute(self) -> tuple[DataFrame, dict[Aggregate, Answers]]:
         """The answers of all aggregates over streams, and where each has its own."""
         shared, folds = self.shared, self.shared.folds
-        flows = {source: Flow.over(source, rows) for source, rows in shared.rows.items()}
+        flows = {source: self._entering(source, i) for i, source in enumerate(shared.rows)}
         columns, asked = shared.columns(), dict[Aggregate, dict[str, Asked]]()
         for fold in folds:
             feed = fold.feeds[0]
@@ -79,17 +86,44 @@ class LevelOne:
             view = flow.view(feed)
             asked |= {of: shared.asked(of, view) for of in fold.aggregates}
             fold.take(view, columns, [f for of in fold.aggregates for f in asked[of].values()])
+            if shared.approximates and fold.kind == "approximate":
+                used = [fold.slots[f] for f in fold.slots if f.function in _WEIGHTED]
+                columns.weighted |= dict.fromkeys([ROWS, *used])
         tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
         rows = reduce(DataFrame.unionByName, tagged)
-        panes = rows.groupBy(CLOSE, GROUP, PANE, *columns.key_types).agg(*columns.partial())
+        weights = [KEEP] if shared.approximates else []
+        keys = [CLOSE, GROUP, PANE, *weights, *columns.key_types]
+        panes = rows.groupBy(*keys).agg(*columns.partial())
         windows = self._windows(panes, folds, columns)
         answers = {
             a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
             | {name: fold.slots[function] for name, function in asked[a].items()}
+            | (self._weights_of(fold, asked[a]) if fold.kind == "approximate" else {})
             for fold in folds
             for a in fold.aggregates
         }
         return shared.answered(windows, columns), answers
+
+    def _weights_of(self, fold: Fold, asked: dict[str, Asked]) -> Answers:
+        """Where the weights of an aggregate's rows are, by what was asked."""
+        if not self.shared.approximates:
+            return {}
+        slots = {name: fold.slots[of] for name, of in asked.items() if of.function in _WEIGHTED}
+        found = {HEAVIEST: HEAVIEST}
+        for name, slot in ({ROWS: ROWS} | slots).items():
+            found |= {stands_for(name): stands_for(slot), varies(name): varies(slot)}
+        return found
+
+    def _entering(self, source: Source, number: int) -> Flow:
+        """The rows of a stream that are not dropped at once."""
+        rows = self.shared.rows[source]
+        frame = rows
+        if self.shared.late is not None:
+            # One row, read once a batch: it is put beside the rows before it is looked into.
+            frame = rows.select("*", self.shared.late.alias(MARK))
+        if self.shared.sheds:
+            frame = shed.entering(self.shared, source, frame, number)
+        return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
 
     def _tagged(
         self, source: Source, flow: Flow, folds: Sequence[Fold], columns: Columns
@@ -103,15 +137,17 @@ class LevelOne:
                 for way in (feed, *fold.ways):
                     flow.add(way)
                 mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
-                branches.append(Branch(feed, number, _slots_of(fold), mask))
-        if self.shared.late is not None:
-            # One row, read once a batch: it is put beside the rows before it is looked into.
-            flow.frame = flow.frame.select("*", self.shared.late.alias(MARK))
+                stays = shed.at_fold(number - 1) if self.shared.sheds else None
+                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+        if self.shared.sheds:
+            flow.frame = shed.counted(self.shared, flow, branches)
         time = F.unix_micros(F.col(quoted(_event_time(source, flow))))
         always = {TIME: time}
         late = known_late(F.col(MARK)) if self.shared.late is not None else None
         if late is not None:
             always[LATE] = late
+        if self.shared.approximates:
+            always[KEEPS] = F.col(MARK)["orders"]["keeps"]
         sample: Column | None = None
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)
@@ -138,7 +174,10 @@ class LevelOne:
             due = F.when((which > 0) & t.isNotNull(), self._due(folds))
             at = F.greatest(due, after)  # which passes over what is null
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
-        kept = [GROUP, PANE, *columns.inputs]
+        kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
+        if self.shared.approximates:
+            keep = F.when(which > 0, F.get(KEEPS, which - 1))
+            kept.append(F.coalesce(keep, F.lit(1.0)).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
 
     def _due(self, folds: Sequence[Fold]) -> Column:
@@ -165,7 +204,9 @@ class LevelOne:
         spread = spread.where(F.col(REASON).isin(COUNTS, LATE_PARTIAL))
         first, last = F.col(FIRST), F.col(LAST)
         keys = [AGGREGATE, *columns.key_types]
-        partials = [ROWS, *columns.lowered]
+        partials = [ROWS, *columns.lowered, *columns.weight_names]
+        if self.shared.approximates:
+            spread = spread.select("*", *columns.weights(F.col(KEEP)))
         if self.shared.are_panes:
             return spread.select(*keys, *partials, window_end(first))
         ends = F.sequence(first, last, timing.slide(of))

@@ -32,8 +32,8 @@ from pyspark.sql.types import (
 from penstock.errors import SchemaError, complaint
 from penstock.network.aggregates import Aggregate
 
-SQUARED = "squares"
-"""The sum of squares, which statistics need; nobody else can ask for it."""
+SQUARED, SUMMED = "squares", "summed"
+"""The sum of squares, and of values, as fractions, for statistics; nobody else can ask for them."""
 
 DECIMAL_DIGITS = 38
 _EXACT_DIGITS = 10
@@ -81,6 +81,9 @@ def lower(  # noqa: PLR0911 - one return for each kind of aggregate
     if aggregate.function == SQUARED:
         number = x.cast("double")
         return Lowered(lambda guard: F.sum(guard(number * number)), F.sum, _same)
+    if aggregate.function == SUMMED:
+        number = x.cast("double")
+        return Lowered(lambda guard: F.sum(guard(number)), F.sum, _same)
     if aggregate.function == "sum":
         _require(aggregate, of, (NumericType, DayTimeIntervalType, YearMonthIntervalType))
         return _sum(x, of, ansi=ansi)

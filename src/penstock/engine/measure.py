@@ -86,6 +86,7 @@ class Measure:
         stream: Spark's handle on it, once it runs.
         statistics: what has been learnt.
         observations: the last batches that it was learnt from.
+        newest: the largest event time so far, in microseconds since the epoch.
     """
 
     part: Part
@@ -93,6 +94,7 @@ class Measure:
     stream: StreamingQuery | None = None
     statistics: Statistics = field(init=False)
     observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
+    newest: int | None = None
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
@@ -131,6 +133,13 @@ class Measure:
             with self._lock:
                 self._seen.update(found.items())
 
+    def _note_time(self, report: Mapping[str, Any]) -> None:
+        latest = report.get("eventTime", {}).get("max")
+        if latest is not None:
+            at = datetime.fromisoformat(latest)
+            micros = round(at.timestamp() * 1000) * 1000
+            self.newest = max(micros, self.newest or micros)
+
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
         last = self.stream.lastProgress if self.stream is not None else None
@@ -144,6 +153,7 @@ class Measure:
                 if report["batchId"] <= self._learnt:
                     continue
                 self._learnt = report["batchId"]
+                self._note_time(report)
                 self._keep_aside(report)
                 if not report["numInputRows"] and self._waiting is not None:
                     # It only closed windows: what it tells belongs to the batch before it.

@@ -13,10 +13,13 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
+from penstock.drops.kinds import AnswerKind, kind_name
+from penstock.engine.kinds import check_kind
 from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
 from penstock.engine.record import forget_network, remember_network, remembered_folds
 from penstock.engine.run import METRIC
+from penstock.engine.shedder import MODES, Mode, Shed
 from penstock.engine.stream import Stream
 from penstock.engine.watermark import late_watermark
 from penstock.engine.window_query import WindowQuery, checked_checkpoint
@@ -69,6 +72,8 @@ class Network:
         self.queries = found
         self.graph = Graph({name: query.node for name, query in found.items()})
         _ = self.split  # refuses what cannot run, before anything starts
+        for name, kind in self.kinds.items():
+            check_kind(name, self.graph.queries[name], kind, alone=name in self.split.alone)
 
     @cached_property
     def is_streaming(self) -> bool:
@@ -120,6 +125,9 @@ class Network:
         sink: Sink | None = None,
         sinks: Mapping[str, Sink] | None = None,
         trigger: dict[str, Any] | None = None,
+        mode: Mode = "on",
+        keep: float | Mapping[str, float] = 1.0,
+        drop: float | Mapping[str, float] = 0.0,
     ) -> NetworkRun:
         """Starts the network as a stream.
 
@@ -129,6 +137,12 @@ class Network:
                 of a DataFrame, with the query's name in `query`, and the number of the batch.
             sinks: query → where its answers go.
             trigger: as for Spark's `trigger`, such as {"processingTime": "1 second"}.
+            mode: "on" drops what it is told to, "monitor" counts what it would drop and drops
+                nothing, "off" does neither.
+            keep: the share of rows to keep, of all queries with approximate answers or of each by
+                name; `run.shed()` changes it.
+            drop: the share of windows to drop, of all queries with subset answers or of each by
+                name.
         """
         from penstock.engine.network_run import launch  # noqa: PLC0415 - it needs this class
 
@@ -146,9 +160,11 @@ class Network:
             missing = [name for name in self.queries if name not in own]
             raise UsageError(complaint("start()", "needs a sink for every query", missing))
         checkpoint = checked_checkpoint(checkpoint)
+        if mode not in MODES:
+            raise UsageError(complaint("mode", f"must be one of {', '.join(MODES)}", mode))
         new = remember_network(checkpoint, str(self))
         try:
-            return launch(self, checkpoint, sink, own, trigger)
+            return launch(self, checkpoint, sink, own, trigger=trigger, shed=Shed(mode, keep, drop))
         except PenstockError:
             if new:
                 forget_network(checkpoint)
@@ -163,8 +179,22 @@ class Network:
             return Part(graph)
         late = late_watermark(session, checkpoint, aggregates[0].query)
         metric = f"{METRIC}_{uuid4().hex[:8]}"
-        together = remembered_folds(checkpoint, Part(graph, late, metric).shared.look)
-        return Part(graph, late, metric, together)
+        kinds = {name: kind for name, kind in self.kinds.items() if name in graph.queries}
+        plain = Part(graph, late, metric, kinds=kinds)
+        folding = remembered_folds(checkpoint, plain.shared.look)
+        places = Part(graph, late, metric, folding, kinds).shared.places
+        if places is not None:
+            late = late_watermark(session, checkpoint, aggregates[0].query, places)
+        return Part(graph, late, metric, folding, kinds)
+
+    @cached_property
+    def kinds(self) -> dict[str, AnswerKind]:
+        """Query → what may become of its answers; those that are not named are exact."""
+        return {
+            name: query.answers
+            for name, query in self.queries.items()
+            if isinstance(query, WindowQuery) and query.answers is not None
+        }
 
     def explain(self) -> str:
         """The network as text: its operators, what is shared, what is computed by itself."""
@@ -195,6 +225,8 @@ class Network:
         names = self.graph.names
         lines = [f"{names[operator]}: {operator}" for operator in self.graph.operators]
         lines += [f"{name} = {names[node]}" for name, node in self.graph.queries.items()]
+        # A checkpoint has no weights for answers that were exact, nor the other way round.
+        lines += [f"{name}: {kind_name(kind)} answers" for name, kind in self.kinds.items()]
         return "\n".join(lines)
 
 

@@ -14,11 +14,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.drops.plan import Plan
 from penstock.engine.failures import cause
 from penstock.engine.measure import Measure, Reading, Write
 from penstock.engine.network import Network
 from penstock.engine.part import Part, check_types, united
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
+from penstock.engine.shed_accounts import SHED_ACCOUNTS, shed_in
+from penstock.engine.shedder import Mode, Shed, Shedder
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate, base, feeds
@@ -45,6 +48,7 @@ class RunningPart:
     part: Part | None
     queries: tuple[str, ...]
     measure: Measure | None = None
+    shedder: Shedder | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,38 @@ class NetworkRun:
         measures = (part.measure for part in self.parts)
         return Reading(tuple(one.statistics.now for one in measures if one is not None))
 
+    def shed(
+        self,
+        keep: float | Mapping[str, float] = 1.0,
+        drop: float | Mapping[str, float] = 0.0,
+        *,
+        mode: Mode | None = None,
+    ) -> None:
+        """Drops so much, from the next batch on that is not decided yet.
+
+        Args:
+            keep: the share of rows to keep, of all queries with approximate answers or of each by
+                name.
+            drop: the share of windows to drop, of all queries with subset answers or of each by
+                name.
+            mode: "on", "monitor" or "off"; None leaves it as it is.
+        """
+        for part in self.parts:
+            if part.shedder is not None:
+                mine = _mine(keep, part.queries), _mine(drop, part.queries)
+                part.shedder.ask(part.shedder.by_hand(*mine))
+                part.shedder.mode = mode or part.shedder.mode
+
+    @property
+    def plan(self) -> Plan:
+        """What is asked to be dropped now."""
+        plans = [part.shedder.plan for part in self.parts if part.shedder is not None]
+        return Plan(
+            tuple(drop for plan in plans for drop in plan.random),
+            tuple(drop for plan in plans for drop in plan.windows),
+            tuple(name for plan in plans for name in plan.closed),
+        )
+
     @property
     def accounts(self) -> dict[str, dict[str, int]]:
         """Query → its rows, and those of them that count in no window or not in all of theirs.
@@ -127,7 +163,9 @@ def launch(
     checkpoint: str,
     sink: Sink | None,
     sinks: Mapping[str, Sink],
+    *,
     trigger: dict[str, Any] | None,
+    shed: Shed,
 ) -> NetworkRun:
     """Starts the Spark streams of a network, all or none."""
     several = len(network.split.parts) + len(network.split.alone) > 1
@@ -141,10 +179,15 @@ def launch(
             if sink is not None:
                 each = part.answers(frame)
                 check_types({name: each[name] for name in names if name not in sinks})
-            deliver = _delivery(part, names, sink, sinks, measure)
+            shedder = None
+            if part.shared_sheds:
+                shedder = Shedder(part, where, mode=shed.mode)
+                shedder.ask(shedder.by_hand(_mine(shed.keep, names), _mine(shed.drop, names)))
+                shedder.begin()
+            deliver = _delivery(part, names, sink, sinks, measure=measure, shedder=shedder)
             run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
-            started.append(RunningPart(run, part, names, measure))
+            started.append(RunningPart(run, part, names, measure, shedder))
         for name in network.split.alone:
             query = network.queries[name]
             assert isinstance(query, WindowQuery)  # noqa: S101 - the split has looked
@@ -174,7 +217,9 @@ def _delivery(
     names: tuple[str, ...],
     sink: Sink | None,
     sinks: Mapping[str, Sink],
+    *,
     measure: Measure,
+    shedder: Shedder | None,
 ) -> Write:
     """What is done with each batch: one action where all answers go to one place."""
     common = [name for name in names if name not in sinks]
@@ -208,8 +253,18 @@ def _delivery(
             if several or look:
                 batch.unpersist()
         measure.catch_up()
+        if shedder is not None:
+            shedder.follow(number, measure.newest)
 
     return kept_and_delivered
+
+
+def _mine(
+    given: float | Mapping[str, float], names: tuple[str, ...]
+) -> float | Mapping[str, float]:
+    if not isinstance(given, Mapping):
+        return given
+    return {name: share for name, share in given.items() if name in names}
 
 
 def _write_one(name: str, sink: Sink | None, sinks: Mapping[str, Sink]) -> Write:
@@ -235,4 +290,7 @@ def _accounts(part: Part, name: str, progress: list[dict[str, Any]]) -> dict[str
             number = part.shared.number[aggregate]
             for what in total:
                 total[what] += seen.get(f"a{number}_{what}", 0)
+    if part.shared_sheds:
+        batches = [shed_in(part, name, batch) for batch in progress]
+        total |= {what: sum(b[what] for b in batches) for what in SHED_ACCOUNTS}
     return total

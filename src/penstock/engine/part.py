@@ -15,6 +15,9 @@ from pyspark.sql.types import DataType
 
 from penstock.control.moments import Answers as Seen
 from penstock.control.moments import Moments
+from penstock.drops.kinds import AnswerKind, Approximate, common
+from penstock.engine import shed
+from penstock.engine.estimates import Estimates
 from penstock.engine.flow import Flow
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
 from penstock.engine.groups import ROWS
@@ -52,14 +55,17 @@ class Part:
         late: L (`late_watermark`); None for a batch.
         metric: the name of the metric under which rows are counted; None for a batch.
         folding: numbers of groups that are folded together.
+        kinds: query → what may become of its answers; those that are not named are exact.
     """
 
     graph: Graph
     late: Column | None = None
     metric: str | None = None
     folding: Sequence[Sequence[int]] = ()
+    kinds: Mapping[str, AnswerKind] = field(default_factory=dict)
     _slots: dict[Aggregate, dict[str, str]] = field(default_factory=dict)
     _sets: dict[str, dict[str, str]] = field(default_factory=dict)
+    _made: dict[Aggregate, dict[str, Column]] = field(default_factory=dict)
 
     @cached_property
     def aggregates(self) -> list[Aggregate]:
@@ -98,7 +104,24 @@ class Part:
             if isinstance(one := base(feed), Aggregate)
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
-        return Shared(self.aggregates, wanted, rows, self.late, tally, self.folding)
+        return Shared(
+            self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
+        )
+
+    @property
+    def shared_sheds(self) -> bool:
+        """Whether rows may be dropped."""
+        return bool(self.aggregates) and self.shared.sheds
+
+    @cached_property
+    def kinds_of_rows(self) -> dict[Aggregate, str]:
+        """Aggregate over a stream → what may become of its rows: what all its queries allow."""
+        users = self.graph.users
+        return {
+            a: common([self.kinds.get(name) for name in users[a]])
+            for a in self.aggregates
+            if depth(a) == 1
+        }
 
     def scans(self, source: Source) -> int:
         """How often a batch reads the rows of a stream."""
@@ -111,6 +134,8 @@ class Part:
         frames = []
         if self.aggregates:
             frame, self._slots = self.shared.compute()
+            if self.shared.sheds and self.late is not None:
+                frame = shed.delivered(frame, self.late["orders"])
             frames.append(frame)
         if self.set_valued:
             frames.append(self._set_frame())
@@ -186,10 +211,9 @@ class Part:
         known: dict[Operator, DataFrame] = {}
         for aggregate, slots in self._slots.items():
             mine = frame.where(F.col(AGGREGATE) == self.shared.number[aggregate])
-            query = aggregate.query
-            names = (*query.keys, *query.aggregates)
+            listed = self._outputs(aggregate, slots).items()
             known[aggregate] = mine.select(
-                "window_start", "window_end", *(F.col(slots[n]).alias(n) for n in names)
+                "window_start", "window_end", *(column.alias(name) for name, column in listed)
             )
         return {
             name: self._set_answers(frame, name)
@@ -197,6 +221,28 @@ class Part:
             else _delivered(self.graph.queries[name], known)
             for name in self.graph.queries
         }
+
+    def _outputs(self, aggregate: Aggregate, slots: Mapping[str, str]) -> dict[str, Column]:
+        """The columns of an aggregate's answers: its keys, and its functions or estimates."""
+        if aggregate not in self._made:
+            self._made[aggregate] = self._make_outputs(aggregate, slots)
+        return self._made[aggregate]
+
+    def _make_outputs(self, aggregate: Aggregate, slots: Mapping[str, str]) -> dict[str, Column]:
+        query = aggregate.query
+        keys = {key: F.col(slots[key]) for key in query.keys}
+        kind = self.approximation(aggregate)
+        if kind is not None:
+            return keys | Estimates(kind, slots).columns(query.aggregates)
+        return keys | {name: F.col(slots[name]) for name in query.aggregates}
+
+    def approximation(self, aggregate: Aggregate) -> Approximate | None:
+        """How the answers of an aggregate are estimated; None if they are exact."""
+        if not self.shared.approximates or self.kinds_of_rows.get(aggregate) != "approximate":
+            return None
+        kind = self.kinds[self.graph.users[aggregate][0]]
+        assert isinstance(kind, Approximate)  # noqa: S101 - all its queries are
+        return kind
 
     @property
     def in_one_pass(self) -> bool:
@@ -217,17 +263,17 @@ class Part:
     @cached_property
     def _columns_of_all(self) -> list[Column]:
         """The columns of all queries, made once: to make them takes longer than to use them."""
-        of, columns = F.col(AGGREGATE), dict[str, list[tuple[int, str]]]()
+        of, columns = F.col(AGGREGATE), dict[str, list[tuple[int, Column]]]()
         names = [""] * (len(self.aggregates) + 1)
         for name, node in self.graph.queries.items():
             assert isinstance(node, Aggregate)  # noqa: S101 - the caller has looked
             number = self.shared.number[node]
             names[number] = name
-            for column in (*node.query.keys, *node.query.aggregates):
+            for column, value in self._outputs(node, self._slots[node]).items():
                 spelled = next((c for c in columns if c.lower() == column.lower()), column)
-                columns.setdefault(spelled, []).append((number, self._slots[node][column]))
+                columns.setdefault(spelled, []).append((number, value))
         label = F.array(*map(F.lit, names))[of].alias("query")
-        filled = [_by_number(of, slots).alias(column) for column, slots in columns.items()]
+        filled = [_by_number(of, values).alias(column) for column, values in columns.items()]
         return [label, F.col("window_start"), F.col("window_end"), *filled]
 
     # Queries without an aggregate ---------------------------------------------------------------
@@ -280,11 +326,11 @@ def _delivered(node: Operator, known: Mapping[Operator, DataFrame]) -> DataFrame
     return built(node, timed)
 
 
-def _by_number(of: Column, slots: Sequence[tuple[int, str]]) -> Column:
-    by: dict[str, list[int]] = {}
-    for number, slot in slots:
-        by.setdefault(slot, []).append(number)
-    choices = [F.when(of.isin(numbers), F.col(slot)) for slot, numbers in by.items()]
+def _by_number(of: Column, values: Sequence[tuple[int, Column]]) -> Column:
+    by: dict[str, tuple[Column, list[int]]] = {}
+    for number, value in values:
+        by.setdefault(str(value), (value, []))[1].append(number)
+    choices = [F.when(of.isin(numbers), value) for value, numbers in by.values()]
     return choices[0] if len(choices) == 1 else F.coalesce(*choices)
 
 

@@ -14,7 +14,7 @@ that tells how many pass each operator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
@@ -22,14 +22,24 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
 from penstock.engine.folds import Fold, folded, looked
-from penstock.engine.frame import AGGREGATE, DUMMY, SQUARES, TOTAL, Answers
+from penstock.engine.frame import (
+    AGGREGATE,
+    COUNTED,
+    DUMMY,
+    HIGHEST,
+    LOWEST,
+    SQUARES,
+    TOTAL,
+    Answers,
+)
 from penstock.engine.groups import Columns, Group, are_panes, grouped
 from penstock.engine.level_above import above
 from penstock.engine.level_one import LevelOne
-from penstock.engine.lowering import SQUARED
+from penstock.engine.lowering import SQUARED, SUMMED
 from penstock.engine.schema import column_type
 from penstock.engine.tally import Tally
 from penstock.engine.timing import Timing
+from penstock.engine.watermark import Places
 from penstock.network.aggregates import Aggregate as Asked
 from penstock.network.aggregates import sum as sum_of
 from penstock.network.operators import Aggregate, Source, base, depth, feeds
@@ -49,6 +59,8 @@ class Shared:
         late: L, up to which windows are closed (`late_watermark`); None for a batch.
         tally: counts rows on their way; None for a batch.
         together: numbers of groups that are folded together (`looked`).
+        kinds: what may become of the rows of aggregates over streams; those that are not named
+            keep all of theirs.
     """
 
     aggregates: Sequence[Aggregate]
@@ -57,6 +69,7 @@ class Shared:
     late: Column | None
     tally: Tally | None
     together: Sequence[Sequence[int]] = ()
+    kinds: Mapping[Aggregate, str] = field(default_factory=dict)
 
     @cached_property
     def number(self) -> dict[Aggregate, int]:
@@ -66,7 +79,7 @@ class Shared:
     @cached_property
     def groups(self) -> list[Group]:
         """The aggregates over streams, in groups that share panes."""
-        return grouped([a for a in self.aggregates if depth(a) == 1])
+        return grouped([a for a in self.aggregates if depth(a) == 1], self.kinds)
 
     @cached_property
     def folds(self) -> list[Fold]:
@@ -76,7 +89,22 @@ class Shared:
     @property
     def are_panes(self) -> bool:
         """Whether every pane is a window."""
-        return not self.together and are_panes(self.groups)
+        return not self.together and not self.approximates and are_panes(self.groups)
+
+    @property
+    def sheds(self) -> bool:
+        """Whether rows may be dropped."""
+        return self.late is not None and any(kind != "exact" for kind in self.kinds.values())
+
+    @property
+    def approximates(self) -> bool:
+        """Whether rows may be dropped at random, and those that stay have weights."""
+        return self.sheds and "approximate" in self.kinds.values()
+
+    @property
+    def places(self) -> Places | None:
+        """How many places there are where rows or windows may be dropped; None if none may be."""
+        return (len(self.rows), len(self.folds), len(self.aggregates) + 1) if self.sheds else None
 
     @property
     def stateful(self) -> int:
@@ -115,12 +143,28 @@ class Shared:
     def asked(self, aggregate: Aggregate, view: DataFrame) -> dict[str, Asked]:
         """The functions of an aggregate, and those that its statistics need."""
         asked = aggregate.query.aggregates
+        if self.approximates and self.kinds.get(aggregate) == "approximate":
+            return asked | self._sampled(list(asked.values()))
         summed = next((a.column for a in asked.values() if a.function in ("sum", "avg")), None)
         if self.tally is None or summed is None:
             return dict(asked)
         if not isinstance(column_type(view, summed, summed), NumericType):
             return dict(asked)
         return asked | {TOTAL: sum_of(summed), SQUARES: Asked(SQUARED, summed)}
+
+    def _sampled(self, asked: Sequence[Asked]) -> dict[str, Asked]:
+        """What estimates and their bounds are computed from, for each column."""
+        found: dict[str, Asked] = {}
+        for column in dict.fromkeys(a.column for a in asked if a.function in ("sum", "avg")):
+            found |= {
+                f"{COUNTED} {column}": Asked("count", column),
+                f"{SUMMED} {column}": Asked(SUMMED, column),
+                f"{SQUARES} {column}": Asked(SQUARED, column),
+                f"{LOWEST} {column}": Asked("min", column),
+                f"{HIGHEST} {column}": Asked("max", column),
+            }
+        counted = [a.column for a in asked if a.function == "count" and a.column is not None]
+        return found | {f"{COUNTED} {column}": Asked("count", column) for column in counted}
 
     def answered(self, windows: DataFrame, columns: Columns) -> DataFrame:
         """Windows with their start, and the final values of their slots."""

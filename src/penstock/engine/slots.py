@@ -64,12 +64,14 @@ class Branch:
         columns: slot → column or expression of the feed.
         mask: a slot, and the column of the frame that fills it: only rows for which it is not 0
             go this way.
+        stays: which rows are not dropped on this way; None for all.
     """
 
     feed: Operator
     target: int
     columns: Mapping[str, str]
     mask: tuple[str, str] | None = None
+    stays: Column | None = None
 
 
 def tag(
@@ -102,7 +104,7 @@ def tag(
     if sample is not None:
         ways.append(F.when(sample, F.lit(len(branches))))
     frame, which = flow.frame, F.col(WHICH)
-    plain = flow.passed[branches[0].feed] is None and branches[0].mask is None
+    plain = passing(flow, branches[0]) is None and branches[0].stays is None
     if len(ways) == 1 and plain:
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
@@ -118,11 +120,17 @@ def tag(
 
 
 def _way(flow: Flow, branch: Branch, number: int) -> Column:
+    taken = passing(flow, branch)
+    if taken is None:
+        return F.lit(number) if branch.stays is None else F.when(branch.stays, number)
+    return F.when(taken if branch.stays is None else taken & branch.stays, number)
+
+
+def passing(flow: Flow, branch: Branch) -> Column | None:
+    """Which rows go a way, if none is dropped; None for all."""
     if branch.mask is not None:
-        return F.when(F.col(branch.mask[1]) != 0, number)
-    if flow.passed[branch.feed] is None:
-        return F.lit(number)
-    return F.when(flow.passes(branch.feed), number)
+        return F.col(branch.mask[1]) != 0
+    return None if flow.passed[branch.feed] is None else flow.passes(branch.feed)
 
 
 def _filled(by: Mapping[int, str], ways: int, of: DataType) -> Column:

@@ -14,6 +14,8 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.engine.files import Folder
+from penstock.engine.orders import TYPE as ORDERS
+from penstock.engine.orders import as_row, read_orders
 from penstock.errors import UsageError
 from penstock.network.query import Query
 from penstock.windows import SessionSpec, late_before, lost_before
@@ -21,8 +23,13 @@ from penstock.windows import SessionSpec, late_before, lost_before
 _TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint, problem: string>"
 _ALL = (1 << 63) - 1
 
+Places = tuple[int, int, int]
+"""How many streams there are, how many folds, and how many aggregates and one."""
 
-def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column:
+
+def late_watermark(
+    spark: SparkSession, checkpoint: str, query: Query, places: Places | None = None
+) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
 
     Rows below `late_before` have a window that is closed, rows below `lost_before` count nowhere:
@@ -33,10 +40,12 @@ def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column
         spark: the session of the stream.
         checkpoint: the stream's checkpointLocation.
         query: whose windows are meant.
+        places: how many streams, folds and aggregates there are to drop at; None where nothing is
+            ever dropped. With them, `orders` has what the batch is told (`engine.orders`).
     """
     spec, generous = query.window, query.late == "generous"
 
-    def read(_: int) -> tuple[int, int, int, str | None]:
+    def read_mark() -> tuple[int, int, int, str | None]:
         try:
             check_owner(checkpoint)
             late = read_late_watermark(checkpoint)
@@ -47,8 +56,17 @@ def late_watermark(spark: SparkSession, checkpoint: str, query: Query) -> Column
         partial = late_before(late, spec)
         return late, partial, lost_before(late, spec) if generous else partial, None
 
+    def read(_: int) -> tuple[object, ...]:
+        mark = read_mark()
+        if places is None:
+            return mark
+        if mark[-1] is not None:
+            return *mark, None
+        return *mark, as_row(read_orders(checkpoint, running_batch(checkpoint), *places))
+
+    of = _TYPE if places is None else f"{_TYPE[:-1]}, orders: {ORDERS}>"
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
-    read_once = F.udf(read, _TYPE, useArrow=False).asNondeterministic()
+    read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()
 
 
@@ -79,14 +97,23 @@ def check_owner(checkpoint: str) -> None:
 def read_late_watermark(checkpoint: str) -> int:
     """The watermark in the last but one entry of the offset log; the epoch before there is one."""
     log = Folder(checkpoint, "offsets")
-    batches = sorted(int(name) for name in log.names() if name.isdigit())
+    before = running_batch(checkpoint) - 1
+    if str(before) not in log.names():
+        return 0
+    return watermark_in(log.read(str(before)))
+
+
+def running_batch(checkpoint: str) -> int:
+    """The id of the batch that Spark has begun last."""
+    batches = [int(name) for name in Folder(checkpoint, "offsets").names() if name.isdigit()]
     if not batches:
         raise UsageError(_not_ours(checkpoint, "has no offsets"))
-    before = batches[-1] - 1
-    if before not in batches:
-        return 0
-    entry = log.read(str(before)).decode()
-    return int(json.loads(entry.splitlines()[1])["batchWatermarkMs"]) * 1000
+    return max(batches)
+
+
+def watermark_in(entry: bytes) -> int:
+    """The watermark in an entry of the offset log, in microseconds since the epoch."""
+    return int(json.loads(entry.decode().splitlines()[1])["batchWatermarkMs"]) * 1000
 
 
 def _not_ours(checkpoint: str, why: str) -> str:

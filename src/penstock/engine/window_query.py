@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.drops.kinds import AnswerKind, Approximate, Bounds, Subset
 from penstock.engine import sessions, stateful
 from penstock.engine.domain import AS_TIME, as_time, time_spec, values_again
 from penstock.engine.failures import cause
@@ -88,12 +89,14 @@ class WindowQuery:
         query: what is asked of them.
         density: how full the panes are, if known; it decides how the windows are computed.
         name: of the query in a network; None if it has none.
+        answers: what may become of its answers in a network that sheds; None keeps them exact.
     """
 
     stream: Stream
     query: Query
     density: Density | None = None
     name: str | None = None
+    answers: AnswerKind = None
 
     def __post_init__(self) -> None:
         check_window(self.stream.rows, self.query)
@@ -117,6 +120,23 @@ class WindowQuery:
     def named(self, name: str) -> Self:
         """The same query, with a name in a network."""
         return replace(self, name=name)
+
+    def approximate(self, confidence: float = 0.99, bounds: Bounds = "variance") -> Self:
+        """The same query, whose answers may come from a sample, with bounds for the error.
+
+        Args:
+            confidence: how often the exact answer is within the bounds.
+            bounds: "variance", or "hoeffding" for the wider ones of the paper.
+        """
+        return replace(self, answers=Approximate(confidence, bounds))
+
+    def subset(self, max_gap: int) -> Self:
+        """The same query, of which windows may be missing; those that come are exact.
+
+        Args:
+            max_gap: how many windows in a row may be missing.
+        """
+        return replace(self, answers=Subset(max_gap))
 
     def results(self) -> Stream:
         """The answers as a stream, for filters and windows over windows.

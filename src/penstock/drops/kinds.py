@@ -1,0 +1,69 @@
+"""What becomes of a query's answers when rows have to go: they get bounds, or some are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.drops.checks import whole
+from penstock.errors import SpecificationError, complaint
+
+Bounds = Literal["variance", "hoeffding"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """Every window is answered, from some of its rows, with bounds for the error.
+
+    Args:
+        confidence: how often the exact answer is within the bounds.
+        bounds: from the variance of the sample, or the wider ones of Hoeffding, as in the paper.
+    """
+
+    confidence: float = 0.99
+    bounds: Bounds = "variance"
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.confidence < 1:  # noqa: PLR2004 - less is no confidence
+            rule = "must be a number from 0.5 to below 1"
+            raise SpecificationError(complaint("confidence", rule, self.confidence))
+        if self.bounds not in ("variance", "hoeffding"):
+            rule = "must be 'variance' or 'hoeffding'"
+            raise SpecificationError(complaint("bounds", rule, self.bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Some windows are not answered; those that are, are exact.
+
+    Args:
+        max_gap: B, how many windows in a row may be missing.
+    """
+
+    max_gap: int
+
+    def __post_init__(self) -> None:
+        whole("max_gap", self.max_gap, least=1)
+
+
+AnswerKind = Approximate | Subset | None
+"""None for a query that is never shed."""
+
+
+def kind_name(kind: AnswerKind) -> str:
+    """In a word.
+
+    >>> kind_name(Subset(max_gap=3)), kind_name(None)
+    ('subset', 'exact')
+    """
+    return "exact" if kind is None else type(kind).__name__.lower()
+
+
+def common(kinds: list[AnswerKind]) -> str:
+    """What may become of rows that several queries need: those of different kinds must all stay.
+
+    >>> common([Subset(2), Subset(5)]), common([Subset(2), Approximate()])
+    ('subset', 'exact')
+    """
+    names = {kind_name(kind) for kind in kinds}
+    return names.pop() if len(names) == 1 else "exact"

@@ -1,0 +1,153 @@
+"""What a batch is told to do: for each place where rows may go, which of them stay.
+
+    stream ──► u < below, or its windows are needed ──┬─► fold 1: u < below
+                                                      └─► fold 2: not in a dropped pane
+    answers ──► not of a suppressed window
+
+An order is made of few numbers and an array, so that an engine can follow it without knowing why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.drops.arrays import ALL, Flags
+from penstock.drops.coins import threshold
+from penstock.errors import RecordDamaged, complaint
+
+NOTHING = Flags(0, 1, ())
+EVERYTHING = Flags(-(1 << 62), 1 << 61, (True, True, True))
+"""All windows of all times that there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which rows stay: those with a small number, and those in a pane that is needed.
+
+    Args:
+        keep: the probability with which a row stays, for the weight of those that do.
+        below: a row stays if its random number is below this.
+        needed: whether a row also stays if its pane is not dropped.
+        dropped: panes that no window needs.
+    """
+
+    keep: float = 1.0
+    below: int = ALL
+    needed: bool = False
+    dropped: Flags = NOTHING
+
+    def stays(self, u: int, t: int) -> bool:
+        """Whether a row stays.
+
+        Args:
+            u: its random number.
+            t: its event time, in microseconds.
+        """
+        return u < self.below or (self.needed and not self.dropped.at(t))
+
+
+ALL_STAY = Order()
+
+
+def at_random(keep: float) -> Order:
+    """A share of the rows, whatever their time.
+
+    >>> at_random(1.0) == ALL_STAY
+    True
+    """
+    return Order(keep, threshold(keep))
+
+
+def by_window(dropped: Flags) -> Order:
+    """All rows but those of windows that are dropped."""
+    return Order(1.0, 0, needed=True, dropped=dropped)
+
+
+def before(orders: Sequence[Order], dropped: Flags) -> Order:
+    """The order at a place that all of these places get their rows from.
+
+    Args:
+        orders: of the places downstream.
+        dropped: panes that none of those needs that go by windows.
+    """
+    below = max((order.below for order in orders), default=ALL)
+    needed = any(order.needed for order in orders)
+    return Order(1.0, below, needed, dropped if needed else NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """All orders for one batch.
+
+    Args:
+        batch: its id.
+        streams: in the order of the network's streams.
+        folds: in the order of its folds.
+        windows: of each aggregate, the windows whose answers are not delivered, by their ends.
+        problem: why they are not those that were meant; empty if they are.
+        counts_only: whether all rows stay, and those that would not are only counted.
+    """
+
+    batch: int
+    streams: tuple[Order, ...]
+    folds: tuple[Order, ...]
+    windows: tuple[Flags, ...]
+    problem: str = ""
+    counts_only: bool = False
+
+    def harmless(self, batch: int, problem: str) -> Orders:
+        """The same without any drop; what was dropped before stays suppressed."""
+        stay = (ALL_STAY,)
+        return Orders(
+            batch, stay * len(self.streams), stay * len(self.folds), self.windows, problem
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; flags as a text of 0 and 1."""
+        return {
+            "batch": self.batch,
+            "counts_only": self.counts_only,
+            "streams": [_order(order) for order in self.streams],
+            "folds": [_order(order) for order in self.folds],
+            "windows": [_flags(flags) for flags in self.windows],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Orders:
+        """What `to_json` gave; `RecordDamaged` if it is not."""
+        try:
+            return cls(
+                values["batch"],
+                tuple(_order_of(one) for one in values["streams"]),
+                tuple(_order_of(one) for one in values["folds"]),
+                tuple(_flags_of(one) for one in values["windows"]),
+                counts_only=bool(values["counts_only"]),
+            )
+        except (LookupError, TypeError, ValueError) as error:
+            raise RecordDamaged(complaint("orders", "must be whole", values)) from error
+
+
+def suppress_all(batch: int, streams: int, folds: int, windows: int, problem: str) -> Orders:
+    """Nothing is dropped, and nothing is delivered: what was dropped before is not known."""
+    stay = (ALL_STAY,)
+    return Orders(batch, stay * streams, stay * folds, (EVERYTHING,) * windows, problem)
+
+
+def _order(order: Order) -> list[Any]:
+    return [order.keep, order.below, order.needed, _flags(order.dropped)]
+
+
+def _order_of(values: Sequence[Any]) -> Order:
+    keep, below, needed, dropped = values
+    return Order(float(keep), int(below), bool(needed), _flags_of(dropped))
+
+
+def _flags(flags: Flags) -> list[Any]:
+    return [flags.base, flags.step, "".join("01"[flag] for flag in flags.flags)]
+
+
+def _flags_of(values: Sequence[Any]) -> Flags:
+    base, step, marks = values
+    return Flags(int(base), int(step), tuple(mark == "1" for mark in marks))

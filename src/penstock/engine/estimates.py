@@ -1,0 +1,172 @@
+"""Answers from a sample with their bounds, as Spark columns: `drops.bounds` for any weights.
+
+Each row that stayed stands for W rows, and W may differ from batch to batch. Of a window's rows
+are known n, ΣW, ΣW² and, of what is summed, ΣWv, ΣWv², ΣW²v² and the largest |v|.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from penstock.drops.bounds import FEW, SHIFT, SKEW, STEP, z_of
+from penstock.drops.kinds import Approximate
+from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
+from penstock.engine.groups import HEAVIEST, ROWS, stands_for, varies
+from penstock.engine.lowering import SUMMED
+from penstock.network.aggregates import Aggregate as Asked
+
+_TINY = 2.0**-1022
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An answer and its bounds."""
+
+    value: Column
+    low: Column
+    high: Column
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The answers of one query.
+
+    Args:
+        kind: which bounds, at which confidence.
+        slots: name → slot of the frame.
+    """
+
+    kind: Approximate
+    slots: Mapping[str, str]
+
+    def columns(self, asked: Mapping[str, Asked]) -> dict[str, Column]:
+        """Each answer with its bounds, then how they came about.
+
+        Args:
+            asked: name → function of the query.
+        """
+        found: dict[str, Column] = {}
+        for name, function in asked.items():
+            estimate = self._estimate(function)
+            found |= {
+                name: estimate.value,
+                f"{name}_low": estimate.low,
+                f"{name}_high": estimate.high,
+            }
+        rows, stood_for = F.col(ROWS), self._w(ROWS)
+        return found | {
+            "keep": rows / stood_for,
+            "sample": rows,
+            "exact": self._heaviest == 1,
+        }
+
+    def _estimate(self, asked: Asked) -> Estimate:
+        column = asked.column
+        if column is None:
+            return self._count(ROWS)
+        if asked.function == "count":
+            return self._count(f"{COUNTED} {column}")
+        return self._sum(column) if asked.function == "sum" else self._avg(column)
+
+    def _count(self, name: str) -> Estimate:
+        n, total = F.col(self.slots.get(name, ROWS)).cast("double"), self._w(name)
+        square, largest, z = self._w2(name), self._heaviest, self._z
+        if self.kind.bounds == "hoeffding":
+            return self._hoeffding(total, square)
+        q = self._unkept(total, square)
+        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
+        high = total + root + (z * z / 2 * q + STEP) * largest
+        mean = square / F.greatest(total, F.lit(_TINY))
+        low = F.greatest(total - root + SHIFT * z * z * q * mean - STEP * largest, n)
+        return _bounded(total, low, high, q)
+
+    def _sum(self, column: str) -> Estimate:
+        squares = f"{SQUARES} {column}"
+        total, square = self._w(f"{SUMMED} {column}"), self._w2(squares)
+        n, z = F.col(self.slots[f"{COUNTED} {column}"]).cast("double"), self._z
+        if self.kind.bounds == "hoeffding":
+            return self._hoeffding(total, square)
+        q = self._unkept(self._w(squares), square)
+        seen = self._heaviest * self._largest(column)
+        share = seen * seen / F.greatest(square, F.lit(_TINY))
+        largest = seen * (1 + FEW / (n * n))
+        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
+        more = (z * z / 2 * q + SKEW * z * z * F.sqrt(q) * share + STEP) * largest
+        return _bounded(total, total - root - more, total + root + more, q)
+
+    def _avg(self, column: str) -> Estimate:
+        counted, summed = f"{COUNTED} {column}", f"{SUMMED} {column}"
+        weight, weight2, z = self._w(counted), self._w2(counted), self._z
+        mean = self._w(summed) / weight
+        off = self._w2(f"{SQUARES} {column}") - 2 * mean * self._w2(summed) + mean * mean * weight2
+        square = F.greatest(off, F.lit(0.0))
+        if self.kind.bounds == "hoeffding":
+            half = self._half(square) / weight
+            return _bounded(mean, mean - half, mean + half, self._unkept(weight, weight2))
+        q = self._unkept(weight, weight2)
+        n = F.col(self.slots[counted]).cast("double")
+        high, low = (self._end(which, column) for which in (HIGHEST, LOWEST))
+        seen = high - low
+        spread = seen + (seen + self._largest(column)) * (0.4 * FEW / (n * n))
+        heaviest = self._heaviest
+        share = F.least(
+            heaviest * heaviest * seen * seen / F.greatest(square, F.lit(_TINY)), F.lit(1.0)
+        )
+        skew = 0.25 * SKEW * z * z * F.sqrt(q) * share
+        largest = heaviest * spread
+        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
+        half = (root + (z * z / 2 * q + skew + STEP) * largest) / weight
+        return _bounded(mean, mean - half, mean + half, q)
+
+    def _hoeffding(self, total: Column, square: Column) -> Estimate:
+        half = self._half(square)
+        exact = self._heaviest == 1
+        low, high = total - half, total + half
+        return Estimate(
+            total, F.when(exact, total).otherwise(low), F.when(exact, total).otherwise(high)
+        )
+
+    def _half(self, square: Column) -> Column:
+        """Half the width of the paper's bounds."""
+        delta = 1 - self.kind.confidence
+        return F.sqrt(self._heaviest * square * (math.log(2 / delta) / 2))
+
+    @property
+    def _z(self) -> float:
+        return z_of(1 - self.kind.confidence)
+
+    @property
+    def _heaviest(self) -> Column:
+        """The most rows that a row of the sample stands for."""
+        return F.col(self.slots[HEAVIEST])
+
+    def _w(self, name: str) -> Column:
+        """Σ W of what was asked under that name."""
+        return F.col(self.slots[stands_for(name)])
+
+    def _w2(self, name: str) -> Column:
+        """Σ W² of what was asked under that name."""
+        return F.col(self.slots[varies(name)]) + self._w(name)
+
+    def _end(self, which: str, column: str) -> Column:
+        return F.col(self.slots[f"{which} {column}"]).cast("double")
+
+    def _largest(self, column: str) -> Column:
+        return F.greatest(*(F.abs(self._end(which, column)) for which in (HIGHEST, LOWEST)))
+
+    def _unkept(self, first: Column, second: Column) -> Column:
+        """The share of the variance that the rows that did not stay have; 0 if all did."""
+        q = F.greatest(1 - first / F.greatest(second, F.lit(_TINY)), F.lit(0.0))
+        whole = F.when(self._heaviest == 1, 0.0)
+        return whole.when(second > 0, q).otherwise(1 - 1 / self._heaviest)
+
+
+def _bounded(value: Column, low: Column, high: Column, q: Column) -> Estimate:
+    return Estimate(
+        value, F.when(q > 0, low).otherwise(value), F.when(q > 0, high).otherwise(value)
+    )

@@ -1,0 +1,112 @@
+"""The orders of the running batch, as columns that any expression of the stream can use.
+
+They come with the watermark, in one row that is read once a batch (`watermark`). A batch reads the
+record with its own number, so a replay does what the batch did the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from penstock.drops.arrays import Flags
+from penstock.drops.coins import HASH_BITS
+from penstock.drops.orders import NOTHING, Order, Orders, suppress_all
+from penstock.drops.sealed import unseal
+from penstock.engine.files import Folder
+from penstock.errors import RecordDamaged, UsageError
+
+FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
+
+_FLAGS = "base: bigint, step: bigint, dropped: array<boolean>"
+_ORDER = f"below: bigint, needed: boolean, {_FLAGS}"
+TYPE = (
+    f"struct<on: boolean, streams: array<struct<{_ORDER}>>, folds: array<struct<{_ORDER}>>, "
+    f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
+)
+
+
+def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
+    """What a batch is told to do; where its record cannot be read, nothing is dropped.
+
+    What was dropped before stays suppressed, as the last record that can be read has it; without
+    one, no window is delivered.
+
+    Args:
+        checkpoint: the stream's checkpointLocation.
+        batch: its id.
+        streams: how many the network has.
+        folds: how many it has.
+        windows: how many aggregates, and one.
+    """
+    folder = Folder(checkpoint, FOLDER)
+    try:
+        return orders_of(folder.read(str(batch)))
+    except (RecordDamaged, UsageError, OSError) as error:
+        problem = f"the plan of batch {batch} cannot be read: {error}"
+    older = sorted((int(n) for n in folder.names() if n.isdigit() and int(n) < batch), reverse=True)
+    for number in older:
+        try:
+            return orders_of(folder.read(str(number))).harmless(batch, problem)
+        except (RecordDamaged, OSError):
+            continue
+    return suppress_all(batch, streams, folds, windows, problem)
+
+
+def orders_of(content: bytes) -> Orders:
+    """The orders in a record."""
+    return Orders.from_json(unseal(KIND, VERSION, content)["orders"])
+
+
+def as_row(orders: Orders) -> tuple[Any, ...]:
+    """The orders as `TYPE` has them."""
+    on = not orders.counts_only
+    return (
+        on,
+        [_order(one) for one in orders.streams],
+        [_order(one) for one in orders.folds],
+        [one.keep if on else 1.0 for one in orders.folds],
+        [_flags(one if on else NOTHING) for one in orders.windows],
+    )
+
+
+def chance(columns: Sequence[Column]) -> Column:
+    """The random number of a row: the same in a replay, and for all drops on its way."""
+    return F.xxhash64(*columns).bitwiseAND(F.lit((1 << HASH_BITS) - 1))
+
+
+def stays(order: Column, u: Column, t: Column) -> Column:
+    """Whether a row stays.
+
+    Args:
+        order: one of `streams` or `folds`.
+        u: its random number.
+        t: its event time, in microseconds; a row without one is in no dropped window.
+    """
+    return (u < order["below"]) | (order["needed"] & ~is_dropped(order, t))
+
+
+def is_dropped(flags: Column, t: Column) -> Column:
+    """Whether a time, or the end of a window, is dropped.
+
+    Args:
+        flags: has base, step and dropped.
+        t: in microseconds.
+    """
+    base, step, dropped = flags["base"], flags["step"], flags["dropped"]
+    ahead = t - base
+    # Times far away must not become a number that is no int.
+    inside = (t >= base) & (ahead < F.size(dropped) * step)
+    cell = ((ahead - F.pmod(ahead, step)) / step).cast("int")
+    return F.coalesce(F.when(inside, F.get(dropped, cell)), F.lit(False))
+
+
+def _order(order: Order) -> tuple[Any, ...]:
+    return order.below, order.needed, *_flags(order.dropped)
+
+
+def _flags(flags: Flags) -> tuple[int, int, list[bool]]:
+    return flags.base, flags.step, list(flags.flags)

@@ -1,0 +1,120 @@
+"""Rows are dropped where they enter, and on the way to each fold; both are counted.
+
+    rows ─► stays at the stream? ─► operators ─┬─► stays for fold 1? ─► panes
+                 │                             └─► stays for fold 2? ─► panes
+                 └─► counted                              └─► counted
+
+A row that enters no fold costs a hash, a comparison and a count. One in 64 goes on all the same, to
+tell how many rows would pass each operator: so statistics do not end where shedding begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.engine.flow import Flow
+from penstock.engine.frame import AGGREGATE, AT, CHANCE, MARK, STAYED
+from penstock.engine.groups import ROWS
+from penstock.engine.orders import chance, is_dropped, stays
+from penstock.engine.slots import Branch
+from penstock.engine.step import quoted
+from penstock.engine.tally import ONE_IN
+from penstock.network.operators import Aggregate, Operator, Source, feeds
+
+if TYPE_CHECKING:
+    from penstock.engine.shared import Shared
+
+
+def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
+    """The rows of a stream that stay; all of them are counted.
+
+    Args:
+        shared: all aggregates.
+        source: the stream.
+        frame: its rows, with `MARK`.
+        number: of the stream.
+    """
+    names = source.identity or tuple(shared.rows[source].columns)
+    u = chance([F.col(quoted(name)) for name in names])
+    time = F.unix_micros(F.col(quoted(source.event_time or "")))
+    frame = frame.select("*", u.alias(CHANCE), time.alias(AT))
+    order = F.get(F.col(MARK)["orders"]["streams"], F.lit(number))
+    frame = frame.select("*", stays(order, F.col(CHANCE), F.col(AT)).alias(STAYED))
+    on = F.col(MARK)["orders"]["on"]
+    if shared.tally is None:
+        return frame.where(F.col(STAYED) | ~on)
+    gone = F.count(F.when(~F.col(STAYED), F.lit(1))).alias("shed")
+    frame = frame.observe(stream_metric(shared, number), F.count(F.lit(1)).alias("rows"), gone)
+    sampled = F.col(CHANCE).bitwiseAND(F.lit(ONE_IN - 1)) == 0
+    return frame.where(F.col(STAYED) | sampled | ~on)
+
+
+def at_fold(number: int) -> Column:
+    """Which rows stay on the way to a fold; all of them where rows are only counted.
+
+    Args:
+        number: of the fold, from 0 on.
+    """
+    return (F.col(STAYED) & _ordered(number)) | ~F.col(MARK)["orders"]["on"]
+
+
+def _ordered(number: int) -> Column:
+    order = F.get(F.col(MARK)["orders"]["folds"], F.lit(number))
+    return stays(order, F.col(CHANCE), F.col(AT))
+
+
+def counted(shared: Shared, flow: Flow, branches: Sequence[Branch]) -> DataFrame:
+    """The rows, of which those are counted that each aggregate takes or loses.
+
+    Args:
+        shared: all aggregates.
+        flow: the rows of a stream, with all operators.
+        branches: the ways that they may go.
+    """
+    if shared.tally is None:
+        return flow.frame
+    sums: dict[str, Column] = {}
+    for branch in branches:
+        fold, ordered = shared.folds[branch.target - 1], _ordered(branch.target - 1)
+        for aggregate in fold.aggregates:
+            passes = flow.passes(_feed(aggregate, branch, fold.together))
+            here, n = F.col(STAYED) & passes, shared.number[aggregate]
+            for name, of in (("taken", here & ordered), ("shed", here & ~ordered)):
+                one = F.count(F.when(of, F.lit(1)))
+                key = f"a{n}_{name}"
+                sums[key] = one if key not in sums else sums[key] + one
+    named = [column.alias(name) for name, column in sums.items()]
+    number = list(shared.rows).index(_source_of(shared, flow))
+    return flow.frame.observe(f"{stream_metric(shared, number)}_folds", *named)
+
+
+def delivered(frame: DataFrame, orders: Column) -> DataFrame:
+    """The answers of windows that are not dropped.
+
+    Args:
+        frame: the answers of all aggregates.
+        orders: of the batch.
+    """
+    flags = F.get(orders["windows"], F.col(AGGREGATE))
+    dropped = is_dropped(flags, F.unix_micros("window_end"))
+    # The count is no key: so Spark cannot move this below the windows, where it would only keep
+    # further rows out of a window that has some already.
+    return frame.where(~dropped | (F.col(ROWS) < 0))
+
+
+def stream_metric(shared: Shared, number: int) -> str:
+    """The metric under which the rows of a stream are counted."""
+    assert shared.tally is not None  # noqa: S101 - the caller has looked
+    return f"{shared.tally.metric}_s{number}"
+
+
+def _feed(aggregate: Aggregate, branch: Branch, together: bool) -> Operator:
+    return feeds(aggregate.input)[0] if together else branch.feed
+
+
+def _source_of(shared: Shared, flow: Flow) -> Source:
+    return next(source for source in shared.rows if source in flow.named)

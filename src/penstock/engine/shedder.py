@@ -1,0 +1,311 @@
+"""Before each batch it is written down what the batch shall drop; the batch reads it, and no more.
+
+    batch N ─► answers ─► sink ─► plan, decisions, orders ─► commit ─► batch N + 1
+                                  of batch N + 1: penstock/plans/N+1
+
+A record is written once and kept, so a batch that is run again does what it did the first time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from penstock.drops.advance import advance, shut
+from penstock.drops.arrays import Flags, early, suppressed
+from penstock.drops.decisions import Decisions
+from penstock.drops.kinds import Approximate, Subset
+from penstock.drops.nested import droppable_below
+from penstock.drops.orders import (
+    ALL_STAY,
+    NOTHING,
+    Order,
+    Orders,
+    at_random,
+    before,
+    by_window,
+    suppress_all,
+)
+from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
+from penstock.drops.sealed import seal, unseal
+from penstock.drops.targets import Target
+from penstock.engine.files import Folder
+from penstock.engine.orders import FOLDER, KIND, VERSION
+from penstock.engine.part import Part
+from penstock.engine.watermark import watermark_in
+from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
+from penstock.network.operators import Aggregate, Source, base, depth, feeds, inputs, upstream
+
+_log = logging.getLogger(__name__)
+
+Mode = Literal["off", "monitor", "on"]
+MODES: tuple[Mode, ...] = ("off", "monitor", "on")
+
+_KEPT = 100
+"""Records that are kept."""
+
+_AHEAD = 4
+"""Windows are decided so many times as far ahead as a batch has gone."""
+
+
+@dataclass(frozen=True)
+class Shed:
+    """How much a user sheds by hand."""
+
+    mode: Mode = "on"
+    keep: float | Mapping[str, float] = 1.0
+    drop: float | Mapping[str, float] = 0.0
+
+
+@dataclass
+class Shedder:
+    """What is dropped of a part of a network, from batch to batch.
+
+    Args:
+        part: what runs.
+        checkpoint: its checkpointLocation.
+        plan: what to drop, from the next batch on.
+        mode: whether rows are dropped, or only counted as if, or neither.
+        seed: of all coins.
+    """
+
+    part: Part
+    checkpoint: str
+    plan: Plan = field(default_factory=Plan)
+    mode: Mode = "on"
+    seed: int = 0
+    state: Decisions = field(default_factory=Decisions)
+    problems: list[str] = field(default_factory=list)
+    _newest: int | None = None
+    _span: int = 0
+    _lost: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def _folder(self) -> Folder:
+        return Folder(self.checkpoint, FOLDER)
+
+    def begin(self) -> None:
+        """Goes on where the checkpoint ends; the next batch gets its record, unless it has it."""
+        done = [int(n) for n in Folder(self.checkpoint, "commits").names() if n.isdigit()]
+        following = max(done, default=-1) + 1
+        known = sorted(int(n) for n in self._folder.names() if n.isdigit())
+        for number in reversed([n for n in known if n <= following]):
+            found = self._read(number)
+            if found is not None:
+                self.state = found
+                break
+        else:
+            self._lost = bool(done)
+        if self._lost:
+            self._tell(
+                f"no plan of {self.checkpoint} can be read: windows that are open now are "
+                "not delivered"
+            )
+        if following not in known:
+            self._write(following)
+
+    def follow(self, batch: int, newest: int | None) -> None:
+        """Writes what the next batch shall do.
+
+        Args:
+            batch: the one that is ending.
+            newest: the largest event time of all rows so far, in microseconds, if it is known.
+        """
+        if self._read(batch) is None:
+            self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
+        if newest is not None:
+            if self._newest is not None:
+                self._span = max(newest - self._newest, self._span // 2)
+            self._newest = max(newest, self._newest or newest)
+        self._write(batch + 1)
+
+    def ask(self, plan: Plan) -> None:
+        """Takes another plan, for the next batch that is not decided yet."""
+        for drop in plan.windows:
+            for name in drop.queries:
+                _known(name, self.targets, "the window drop")
+        for name in plan.closed:
+            _known(name, self.targets, "closed")
+        with self._lock:
+            self.plan = plan
+
+    @property
+    def targets(self) -> dict[str, Target]:
+        """The queries whose windows may be dropped."""
+        found = {}
+        for name, node in self.part.graph.queries.items():
+            kind = self.part.kinds.get(name)
+            if isinstance(kind, Subset) and isinstance(node, Aggregate):
+                found[name] = Target(name, node.query.spec, kind.max_gap)
+        return found
+
+    def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
+        """A plan of what a user says.
+
+        Args:
+            keep: the share of rows to keep, of all approximate queries or of each by name.
+            drop: the share of windows to drop, of all subset queries or of each by name.
+        """
+        graph = self.part.graph
+        mine = {n: k for n, k in self.part.kinds.items() if n in graph.queries}
+        approximate = [n for n, k in mine.items() if isinstance(k, Approximate)]
+        keeps = _by_name(keep, approximate, "keep")
+        drops = _by_name(drop, list(self.targets), "drop")
+        random, windows = [], []
+        for name, share in keeps.items():
+            if share < 1:
+                random.append(RandomDrop(self._arc(name), share))
+        for name, share in drops.items():
+            spec = self.targets[name].window
+            length, gap = spec.range or spec.period or spec.slide, self.targets[name].max_gap
+            if share > 0:
+                arc = self._arc(name)
+                windows.append(WindowDrop(arc, length, spec.slide, share, gap, (name,)))
+        return Plan(tuple(random), tuple(windows))
+
+    def _arc(self, name: str) -> Arc:
+        node = self.part.graph.queries[name]
+        return Arc(self.part.graph.names[inputs(node)[0]], name)
+
+    def _write(self, batch: int) -> None:
+        with self._lock:
+            plan, mode = self.plan, self.mode
+        if mode == "off":
+            plan = Plan()
+        entry = Folder(self.checkpoint, "offsets")
+        last = str(batch - 1)
+        mark = watermark_in(entry.read(last)) if last in entry.names() else None
+        ahead = max(_AHEAD * self._span, 1)
+        self.state = advance(
+            self.state,
+            plan,
+            self.targets,
+            seed=self.seed,
+            watermark=mark or None,
+            newest=self._newest,
+            ahead=ahead,
+            by=batch,
+        )
+        if self._lost and self._newest is not None:
+            for target in self.targets.values():
+                self.state = shut(
+                    self.state, target, newest=self._newest, until=self._newest, by=batch
+                )
+            self._lost = False
+        orders = self._orders(batch, plan)
+        values = {
+            "plan": plan.values(),
+            "mode": mode,
+            "decisions": self.state.to_json(),
+            "orders": orders.to_json(),
+        }
+        self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
+        self._folder.remove(str(batch - _KEPT))
+
+    def _orders(self, batch: int, plan: Plan) -> Orders:
+        shared, number = self.part.shared, self.part.shared.number
+        if self._lost:
+            assert shared.places is not None  # noqa: S101 - rows may be dropped
+            return suppress_all(batch, *shared.places, problem="no plan can be read")
+        needs = self._droppable()
+
+        def flags_of(those: list[Target]) -> Flags:
+            return early(needs, those) if those else NOTHING
+
+        folds: list[Order] = []
+        for fold in shared.folds:
+            if fold.kind == "approximate":
+                folds.append(at_random(max(self._keep(a, plan) for a in fold.aggregates)))
+            elif fold.kind == "subset":
+                folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
+            else:
+                folds.append(ALL_STAY)
+        streams = []
+        for source in shared.rows:
+            mine = [i for i, fold in enumerate(shared.folds) if _stands_on(fold.feeds, source)]
+            by_windows = [
+                a
+                for i in mine
+                if shared.folds[i].kind == "subset"
+                for a in shared.folds[i].aggregates
+            ]
+            streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
+        windows = [NOTHING] * (len(shared.aggregates) + 1)
+        for name, target in self.targets.items():
+            node = self.part.graph.queries[name]
+            assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
+            windows[number[node]] = suppressed(self.state, target)
+        made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
+        return made if self.mode == "on" else replace(made, counts_only=True)
+
+    def _keep(self, aggregate: Aggregate, plan: Plan) -> float:
+        """The share of rows that the least thinned query of an aggregate keeps."""
+        graph = self.part.graph
+        shares = []
+        for name in graph.users[aggregate]:
+            node = graph.queries[name]
+            path = {name, *(graph.names[one] for one in upstream(node))}
+            on = [d.keep for d in plan.random if d.arc.after in path and d.arc.before in path]
+            shares.append(min(on, default=1.0))
+        return max(shares)
+
+    def _droppable(self) -> Decisions:
+        """The decisions, with those of aggregates below that follow from those above."""
+        graph = self.part.graph
+        label = graph.names
+        found = {label[graph.queries[name]]: self.state.runs(name) for name in self.targets}
+        for aggregate in reversed(self.part.aggregates):  # those above first
+            above = [
+                a
+                for a in self.part.aggregates
+                if any(base(feed) == aggregate for feed in feeds(a.input))
+            ]
+            if above:
+                uppers = [(a.query.spec, found.get(label[a], ())) for a in above]
+                asked = aggregate in graph.queries.values()
+                own = found.get(label[aggregate], ()) if asked else None
+                found[label[aggregate]] = droppable_below(aggregate.query.spec, uppers, own)
+        return replace(self.state, dropped=found)
+
+    def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:
+        names = self.part.graph.names
+        return [Target(names[a], a.query.spec, 0) for a in aggregates if depth(a) == 1]
+
+    def _read(self, batch: int) -> Decisions | None:
+        try:
+            values: dict[str, Any] = unseal(KIND, VERSION, self._folder.read(str(batch)))
+            Orders.from_json(values["orders"])
+            return Decisions.from_json(values["decisions"])
+        except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
+            return None
+
+    def _tell(self, problem: str) -> None:
+        self.problems.append(problem)
+        _log.warning(problem)
+
+
+def _stands_on(feeding: tuple[Any, ...], source: Source) -> bool:
+    return any(base(feed) == source for feed in feeding)
+
+
+def _known(name: str, known: Mapping[str, object], what: str) -> None:
+    if name not in known:
+        rule = "must name queries with subset answers"
+        raise UsageError(complaint(what, rule, name, did_you_mean(name, known)))
+
+
+def _by_name(
+    given: float | Mapping[str, float], names: list[str], what: str
+) -> Mapping[str, float]:
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, given)
+    for name in given:
+        if name not in names:
+            kind = "approximate" if what == "keep" else "subset"
+            rule = f"must name queries with {kind} answers"
+            raise UsageError(complaint(what, rule, name, did_you_mean(name, names)))
+    return given
