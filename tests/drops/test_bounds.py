@@ -37,9 +37,9 @@ class Pairs:
 
     def __init__(self, kind, keep, seed=0):
         rng = np.random.default_rng([seed, sum(map(ord, kind)), int(keep * 100)])
-        rows = 4_000_000 if keep < 0.1 else 1_200_000
+        rows = 4_000_000 if keep < 0.1 else 1_500_000
         # From a twentieth of a sampled row to two hundred, as many of each power of ten.
-        sizes = np.ceil(0.05 / keep * np.exp(rng.random(20_000) * math.log(4000))).astype(int)
+        sizes = np.ceil(0.05 / keep * np.exp(rng.random(40_000) * math.log(4000))).astype(int)
         sizes = sizes[: np.searchsorted(np.cumsum(sizes), rows)]
         at = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         v = VALUES[kind](rng, sizes.sum())

@@ -5,7 +5,7 @@ that come the steps that a normal approximation leaves out: one row more or less
 M of the largest row), and the large rows that a small sample has not seen. Where nobody knows how
 large values can be, M grows for few rows, and with the share s of the largest row in Σ y²:
 
-    M = (1 + 24/n²) largest          M = known, if the largest possible value is known
+    M = (1 + min(3000/n⁴, 8)) largest       M = known, if the largest possible value is known
     half = z √(q (Σ y² + z²/4 M²)) + (z²/2 q + 4 z² s √q + 0.7) M
 
 The constants were found by simulation (`tests/drops/test_bounds.py` repeats it): stated 99 % holds
@@ -25,7 +25,7 @@ from penstock.drops.checks import probability
 from penstock.drops.sampling import Array, Sums, avg_of, sum_of, var_pop_of
 from penstock.errors import SpecificationError, complaint
 
-_FEW, _SKEW, _STEP, _SHIFT = 24.0, 4.0, 0.7, 0.3
+_FEW, _MOST, _SKEW, _STEP, _SHIFT = 3000.0, 8.0, 4.0, 0.7, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,13 @@ def _largest(sums: Sums, q: Array, z: float, known: float | None) -> tuple[Array
     if known is not None:
         return np.maximum(largest, known), np.zeros_like(largest)
     skew = _SKEW * z * z * np.sqrt(q) * (largest * largest / squares)
-    return largest * (1.0 + _FEW / (sums.n * sums.n)), skew
+    return largest * (1.0 + _few(sums.n)), skew
+
+
+def _few(n: Array) -> Array:
+    """How much larger than those seen the largest value can be: after ten rows hardly any more."""
+    found: Array = np.minimum(_FEW / (n * n * n * n), _MOST)
+    return found
 
 
 def _deviations(sums: Sums) -> Array:
@@ -192,7 +198,7 @@ def _deviations(sums: Sums) -> Array:
 def _spread(sums: Sums, known: float | None) -> Array:
     if known is not None:
         return np.maximum(sums.spread, known)
-    return sums.spread + (sums.spread + sums.largest) * (4.0 * _FEW / (sums.n * sums.n * sums.n))
+    return sums.spread + (sums.spread + sums.largest) * _few(sums.n)
 
 
 def _skew(sums: Sums, q: Array, z: float, known: float | None, factor: float) -> Array:
