@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.drops.advance import advance, shut
-from penstock.drops.arrays import MOST, early, suppressed
+from penstock.drops.arrays import early, suppressed
+from penstock.drops.cells import MOST
 from penstock.drops.coins import coin
 from penstock.drops.decisions import Decisions, Run, ordered
 from penstock.drops.plan import Arc, Plan, WindowDrop
@@ -225,13 +226,17 @@ def test_decisions_stay_small_when_time_leaps_by_years():
     year = 365 * 86_400_000_000
     state, _ = run([target], [Step(0, 0, 10**7, 0.5), Step(50 * year, 10**7, 10**7, 0.5)])[-1]
     assert len(state.runs("n")) < 1000
+    # The watermark has not followed yet: what is dropped stays so, and nothing more is.
+    first, second = run([target], [Step(0, 0, 10**7, 0.5), Step(50 * year, 50 * year, 10**7, 0.5)])
+    assert second[0].dropped == first[0].dropped
+    assert len(suppressed(second[0], target).flags) < 5000
     flags = early(Decisions(dropped={"n": (Run(0, 200_000),)}), [target])
     assert len(flags.flags) <= MOST
     assert flags.at(10_000_000_000)
 
 
 def test_a_wider_cell_is_dropped_only_if_all_windows_in_it_are(monkeypatch):
-    monkeypatch.setattr("penstock.drops.arrays.MOST", 4)
+    monkeypatch.setattr("penstock.drops.cells.MOST", 4)
     target = Target("n", sliding(6, 2, on="ts"), 100)
     state = Decisions(dropped={"n": (Run(5, 15), Run(17, 40))})
     flags = early(state, [target])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.drops.advance import advance
-from penstock.drops.arrays import ALL, early_per_group, suppressed_per_group
+from penstock.drops.arrays_per_group import ALL, early_per_group, suppressed_per_group
 from penstock.drops.coins import HASH_BITS, threshold
 from penstock.drops.decisions import Decisions
 from penstock.drops.per_group import is_dropped

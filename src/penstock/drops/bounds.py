@@ -5,7 +5,7 @@ that come the steps that a normal approximation leaves out: one row more or less
 M of the largest row), and the large rows that a small sample has not seen. Where nobody knows how
 large values can be, M grows for few rows, and with the share s of the largest row in Σ y²:
 
-    M = (1 + 24/n²) largest          M = known, if the largest possible value is known
+    M = (1 + min(3000/n⁴, 8)) largest       M = known, if the largest possible value is known
     half = z √(q (Σ y² + z²/4 M²)) + (z²/2 q + 4 z² s √q + 0.7) M
 
 The constants were found by simulation (`tests/drops/test_bounds.py` repeats it): stated 99 % holds
@@ -25,7 +25,7 @@ from penstock.drops.checks import probability
 from penstock.drops.sampling import Array, Sums, avg_of, sum_of, var_pop_of
 from penstock.errors import SpecificationError, complaint
 
-FEW, SKEW, STEP, SHIFT = 24.0, 4.0, 0.7, 0.3
+FEW, MOST, SKEW, STEP, SHIFT = 3000.0, 8.0, 4.0, 0.7, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def sum_bounds(
     total = sum_of(sums, keep)
     square = sums.squares2 / (keep * keep)
     q = _unkept(sums.squares, sums.squares2, keep)
-    largest, skew = _largest(sums.largest, sums.squares2, sums.n, q, z, known)
+    largest, skew = _largest(sums, q, z, known)
     largest = largest / keep
     root = z * np.sqrt(q * (square + 0.25 * z * z * largest * largest))
     more = (0.5 * z * z * q + skew + STEP) * largest
@@ -173,14 +173,19 @@ def _unkept(first: Array, second: Array, keep: float) -> Array:
     return np.where(second > 0, q, 1.0 - keep)
 
 
-def _largest(
-    largest: Array, squares2: Array, n: Array, q: Array, z: float, known: float | None
-) -> tuple[Array, Array]:
+def _largest(sums: Sums, q: Array, z: float, known: float | None) -> tuple[Array, Array]:
     """M, and what is added for rows that are larger still; see the module."""
+    largest, squares = sums.largest, np.maximum(sums.squares2, np.finfo(float).tiny)
     if known is not None:
         return np.maximum(largest, known), np.zeros_like(largest)
-    share = largest * largest / np.maximum(squares2, np.finfo(float).tiny)
-    return largest * (1.0 + FEW / (n * n)), SKEW * z * z * np.sqrt(q) * share
+    skew = SKEW * z * z * np.sqrt(q) * (largest * largest / squares)
+    return largest * (1.0 + _few(sums.n)), skew
+
+
+def _few(n: Array) -> Array:
+    """How much larger than those seen the largest value can be: after ten rows hardly any more."""
+    found: Array = np.minimum(FEW / (n * n * n * n), MOST)
+    return found
 
 
 def _deviations(sums: Sums) -> Array:
@@ -193,7 +198,7 @@ def _deviations(sums: Sums) -> Array:
 def _spread(sums: Sums, known: float | None) -> Array:
     if known is not None:
         return np.maximum(sums.spread, known)
-    return sums.spread + (sums.spread + sums.largest) * (2.5 * FEW / (sums.n * sums.n * sums.n))
+    return sums.spread + (sums.spread + sums.largest) * _few(sums.n)
 
 
 def _skew(sums: Sums, q: Array, z: float, known: float | None, factor: float) -> Array:

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.drops.checks import whole
 from penstock.errors import SpecificationError, complaint
-from penstock.windows import WindowSpec, last_closed
+from penstock.windows import WindowSpec, last_closed, last_wid
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,6 +81,8 @@ class Decisions:
         dropped: name of a query → its dropped windows, in their order.
         levels: name of a query that is dropped per group → its levels, in their order.
         frontiers: the queries of a window drop → how far it has decided.
+        suppress_until: every window of every query that begins before this event time is
+            suppressed, in microseconds: decisions were lost, and rows with them. None as a rule.
 
     >>> some = Decisions(dropped={"bytes": (Run(3, 4), Run(6, 7))})
     >>> [w for w in range(10) if some.is_dropped("bytes", w)]
@@ -93,6 +95,7 @@ class Decisions:
     dropped: Mapping[str, tuple[Run, ...]] = field(default_factory=dict)
     levels: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     frontiers: Mapping[str, Frontier] = field(default_factory=dict)
+    suppress_until: int | None = None
 
     def __post_init__(self) -> None:
         several: list[Mapping[str, Sequence[Run | Level]]] = [self.dropped, self.levels]
@@ -121,6 +124,13 @@ class Decisions:
         """Whether a window of a query is dropped for all of its groups."""
         return self.run_of(query, w) is not None
 
+    def is_lost(self, window: WindowSpec, w: int) -> bool:
+        """Whether a window is suppressed because decisions about it were lost."""
+        if self.suppress_until is None:
+            return False
+        last = last_wid(self.suppress_until - 1, window)
+        return last is None or w <= last
+
     def threshold(self, query: str, batch: int) -> int:
         """Groups whose hash is below this are dropped in that batch of windows; 0 drops none."""
         levels = self.levels.get(query, ())
@@ -146,6 +156,7 @@ class Decisions:
                 for query, levels in self.levels.items()
             },
             "frontiers": {key: [one.decided, one.debt] for key, one in self.frontiers.items()},
+            "suppress_until": self.suppress_until,
         }
 
     @classmethod
@@ -164,6 +175,7 @@ class Decisions:
                 for query, levels in values["levels"].items()
             },
             {key: Frontier(*one) for key, one in values["frontiers"].items()},
+            values["suppress_until"],
         )
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from penstock.drops.coins import threshold
 from penstock.drops.decisions import Decisions, Level
-from penstock.drops.targets import Target
+from penstock.drops.targets import Target, last_of
 from penstock.errors import SpecificationError, complaint
-from penstock.windows import first_wid, last_closed, last_wid
+from penstock.windows import first_wid, last_closed
 
 
 def batch_of(w: int, max_gap: int) -> int | None:
@@ -64,8 +64,7 @@ def raise_levels(
         hint = "drop none of its windows until those that are open have closed"
         raise SpecificationError(complaint("max_gap", rule, target.max_gap, hint))
     wanted = threshold(min(1.0, p * stride / target.max_gap)) if target.max_gap else 0
-    last = last_wid(until, target.window)
-    assert last is not None  # noqa: S101 - a target has last windows
+    last = last_of(until, target)
     now = range(first_wid(newest, target.window) // stride, last // stride + 1)
     if not wanted or not now:
         return levels

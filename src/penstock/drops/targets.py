@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from penstock.drops.checks import named, whole
 from penstock.errors import SpecificationError, complaint
-from penstock.windows import Kind, WindowSpec
+from penstock.windows import Kind, WindowSpec, last_wid
 
 _KINDS = frozenset({Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE})
 _MOST = 1_000_000
@@ -48,6 +48,18 @@ class Target:
             hint = "rows of others cannot be told to belong to dropped windows only"
             rule = f"of {self.name!r} must be sliding, tumbling or cumulative"
             raise SpecificationError(complaint("window", rule, kind.value, hint))
+
+
+def last_of(t: int, target: Target) -> int:
+    """The last window of a query that begins at or before a time.
+
+    Args:
+        t: in microseconds.
+        target: the query.
+    """
+    last = last_wid(t, target.window)
+    assert last is not None  # noqa: S101 - only landmark windows have no last one
+    return last
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from penstock.drops.bounds import FEW, SHIFT, SKEW, STEP, z_of
+from penstock.drops.bounds import FEW, MOST, SHIFT, SKEW, STEP, z_of
 from penstock.drops.kinds import Approximate
 from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
 from penstock.engine.groups import HEAVIEST, ROWS, stands_for, varies
@@ -94,7 +94,7 @@ class Estimates:
         q = self._unkept(self._w(squares), square)
         seen = self._heaviest * self._largest(column)
         share = seen * seen / F.greatest(square, F.lit(_TINY))
-        largest = seen * (1 + FEW / (n * n))
+        largest = seen * (1 + _few(n))
         root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
         more = (z * z / 2 * q + SKEW * z * z * F.sqrt(q) * share + STEP) * largest
         return _bounded(total, total - root - more, total + root + more, q)
@@ -112,7 +112,7 @@ class Estimates:
         n = F.col(self.slots[counted]).cast("double")
         high, low = (self._end(which, column) for which in (HIGHEST, LOWEST))
         seen = high - low
-        spread = seen + (seen + self._largest(column)) * (0.4 * FEW / (n * n))
+        spread = seen + (seen + self._largest(column)) * _few(n)
         heaviest = self._heaviest
         share = F.least(
             heaviest * heaviest * seen * seen / F.greatest(square, F.lit(_TINY)), F.lit(1.0)
@@ -164,6 +164,11 @@ class Estimates:
         q = F.greatest(1 - first / F.greatest(second, F.lit(_TINY)), F.lit(0.0))
         whole = F.when(self._heaviest == 1, 0.0)
         return whole.when(second > 0, q).otherwise(1 - 1 / self._heaviest)
+
+
+def _few(n: Column) -> Column:
+    """How much larger than those seen the largest value can be."""
+    return F.least(FEW / (n * n * n * n), F.lit(MOST))
 
 
 def _bounded(value: Column, low: Column, high: Column, q: Column) -> Estimate:

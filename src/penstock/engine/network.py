@@ -73,7 +73,7 @@ class Network:
         self.graph = Graph({name: query.node for name, query in found.items()})
         _ = self.split  # refuses what cannot run, before anything starts
         for name, kind in self.kinds.items():
-            check_kind(name, self.graph.queries[name], kind, alone=name in self.split.alone)
+            check_kind(self.graph, name, kind, alone=name in self.split.alone)
 
     @cached_property
     def is_streaming(self) -> bool:

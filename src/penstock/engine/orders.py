@@ -7,6 +7,7 @@ record with its own number, so a replay does what the batch did the first time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql import Column
@@ -32,8 +33,8 @@ TYPE = (
 def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
     """What a batch is told to do; where its record cannot be read, nothing is dropped.
 
-    What was dropped before stays suppressed, as the last record that can be read has it; without
-    one, no window is delivered.
+    What was dropped before stays suppressed, as the record of the batch before has it; without
+    that, no window is delivered.
 
     Args:
         checkpoint: the stream's checkpointLocation.
@@ -47,12 +48,9 @@ def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: 
         return orders_of(folder.read(str(batch)))
     except (RecordDamaged, UsageError, OSError) as error:
         problem = f"the plan of batch {batch} cannot be read: {error}"
-    older = sorted((int(n) for n in folder.names() if n.isdigit() and int(n) < batch), reverse=True)
-    for number in older:
-        try:
-            return orders_of(folder.read(str(number))).harmless(batch, problem)
-        except (RecordDamaged, OSError):
-            continue
+    # What a batch further back had dropped is not all that was: rows may have gone since.
+    with suppress(RecordDamaged, UsageError, OSError):
+        return orders_of(folder.read(str(batch - 1))).harmless(batch, problem)
     return suppress_all(batch, streams, folds, windows, problem)
 
 

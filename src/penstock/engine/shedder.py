@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from penstock.drops.advance import advance, shut
+from penstock.drops.advance import advance
 from penstock.drops.arrays import Flags, early, suppressed
 from penstock.drops.decisions import Decisions
 from penstock.drops.kinds import Approximate, Subset
@@ -92,20 +92,16 @@ class Shedder:
         """Goes on where the checkpoint ends; the next batch gets its record, unless it has it."""
         done = [int(n) for n in Folder(self.checkpoint, "commits").names() if n.isdigit()]
         following = max(done, default=-1) + 1
-        known = sorted(int(n) for n in self._folder.names() if n.isdigit())
-        for number in reversed([n for n in known if n <= following]):
-            found = self._read(number)
-            if found is not None:
-                self.state = found
-                break
-        else:
-            self._lost = bool(done)
+        # What a batch further back had dropped is not all that was: rows may have gone since.
+        found = [self._read(number) for number in (following, following - 1)]
+        self.state = next((state for state in found if state is not None), Decisions())
+        self._lost = bool(done) and not any(found)
         if self._lost:
             self._tell(
                 f"no plan of {self.checkpoint} can be read: windows that are open now are "
                 "not delivered"
             )
-        if following not in known:
+        if found[0] is None:
             self._write(following)
 
     def follow(self, batch: int, newest: int | None) -> None:
@@ -191,10 +187,7 @@ class Shedder:
             by=batch,
         )
         if self._lost and self._newest is not None:
-            for target in self.targets.values():
-                self.state = shut(
-                    self.state, target, newest=self._newest, until=self._newest, by=batch
-                )
+            self.state = replace(self.state, suppress_until=self._newest + 1)
             self._lost = False
         orders = self._orders(batch, plan)
         values = {

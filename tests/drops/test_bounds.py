@@ -1,0 +1,193 @@
+"""Stated 99 % holds for at least 98.5 % of answers, whatever the size of the sample."""
+
+import math
+
+import numpy as np
+import pytest
+
+from penstock.drops.bounds import (
+    avg_bounds,
+    count_bounds,
+    hoeffding_bounds,
+    quantile_ranks,
+    sum_bounds,
+    unseen,
+    var_pop_bounds,
+    z_of,
+)
+from penstock.drops.sampling import Sums
+from penstock.errors import SpecificationError
+
+DELTA = 0.01
+Z = z_of(DELTA)
+BANDS = [(0, 4), (5, 9), (10, 29), (30, 99), (100, math.inf)]
+PACKETS = [40.0, 52.0, 576.0, 1300.0, 1500.0]
+VALUES = {
+    "constant": lambda rng, k: np.full(k, 7.0),
+    "packets": lambda rng, k: rng.choice(PACKETS, k, p=[0.35, 0.15, 0.1, 0.1, 0.3]),
+    "lognormal": lambda rng, k: rng.lognormal(0, 1, k),
+    "pareto": lambda rng, k: rng.pareto(2.5, k) + 1,
+    "mixed sign": lambda rng, k: rng.lognormal(0, 1, k) * rng.choice([-1, 1], k),
+}
+KEEPS = [0.02, 0.1, 0.4, 0.9]
+
+
+class Pairs:
+    """Exact answers of groups of very different sizes, and the sums of their samples."""
+
+    def __init__(self, kind, keep, seed=0):
+        rng = np.random.default_rng([seed, sum(map(ord, kind)), int(keep * 100)])
+        rows = 4_000_000 if keep < 0.1 else 1_500_000
+        # From a twentieth of a sampled row to two hundred, as many of each power of ten.
+        sizes = np.ceil(0.05 / keep * np.exp(rng.random(40_000) * math.log(4000))).astype(int)
+        sizes = sizes[: np.searchsorted(np.cumsum(sizes), rows)]
+        at = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        v = VALUES[kind](rng, sizes.sum())
+        kept = rng.random(len(v)) < keep
+        self.keep, self.rows = keep, sizes
+        self.n = np.add.reduceat(kept.astype(float), at)
+        self.total = np.add.reduceat(v, at)
+        self.variance = np.add.reduceat(v * v, at) / sizes - (self.total / sizes) ** 2
+        low = np.minimum.reduceat(np.where(kept, v, np.inf), at)
+        high = np.maximum.reduceat(np.where(kept, v, -np.inf), at)
+        seen = self.n > 0
+        self.seen = seen
+        self.sums = Sums.of(
+            self.n[seen],
+            np.add.reduceat(v * kept, at)[seen],
+            np.add.reduceat(v * v * kept, at)[seen],
+            low[seen],
+            high[seen],
+        )
+
+    def held(self, bounds, exact):
+        """Whether each pair is; one that is not seen, within what it is said to have at most."""
+        held = self.rows <= unseen(self.keep, DELTA)
+        close = 1e-9 * np.abs(exact[self.seen]) + 1e-6
+        exact = exact[self.seen]
+        held[self.seen] = (bounds.low <= exact + close) & (exact <= bounds.high + close)
+        return held
+
+
+def coverage(pairs, held):
+    """By band of sample size, where there are enough pairs to tell."""
+    shares = []
+    for low, high in BANDS:
+        band = (pairs.n >= low) & (pairs.n <= high)
+        if band.sum() >= 250:
+            shares.append(held[band].mean())
+    assert len(shares) >= 3
+    return min(shares)
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+@pytest.mark.parametrize("kind", VALUES)
+def test_sums_are_covered_in_every_band(kind, keep):
+    pairs = Pairs(kind, keep)
+    sign = kind != "mixed sign"
+    bounds = sum_bounds(pairs.sums, keep, Z, nonnegative=sign)
+    assert coverage(pairs, pairs.held(bounds, pairs.total)) >= 0.985
+
+
+@pytest.mark.parametrize("keep", KEEPS)
+def test_sums_are_covered_where_the_largest_value_is_known(keep):
+    pairs = Pairs("packets", keep)
+    bounds = sum_bounds(pairs.sums, keep, Z, nonnegative=True, known=1500.0)
+    assert coverage(pairs, pairs.held(bounds, pairs.total)) >= 0.985
+
+
+@pytest.mark.parametrize("keep", [*KEEPS, 0.2, 0.6])
+def test_counts_are_covered_in_every_band(keep):
+    pairs = Pairs("constant", keep)
+    bounds = count_bounds(pairs.sums.n, keep, Z)
+    assert coverage(pairs, pairs.held(bounds, pairs.rows.astype(float))) >= 0.985
+
+
+@pytest.mark.parametrize("keep", [0.05, 0.5])
+@pytest.mark.parametrize("kind", VALUES)
+def test_means_and_variances_are_covered_in_every_band(kind, keep):
+    pairs = Pairs(kind, keep)
+    mean = pairs.held(avg_bounds(pairs.sums, keep, Z), pairs.total / pairs.rows)
+    assert coverage(pairs, mean) >= 0.985
+    spread = pairs.held(var_pop_bounds(pairs.sums, keep, Z), pairs.variance)
+    assert coverage(pairs, spread) >= 0.985
+
+
+def test_another_confidence_is_kept_too():
+    pairs = Pairs("packets", 0.3)
+    bounds = sum_bounds(pairs.sums, 0.3, z_of(0.1), nonnegative=True, known=1500.0)
+    held = pairs.held(bounds, pairs.total)[pairs.n >= 100]
+    assert 0.88 <= held.mean() <= 0.97  # and it is not the 99 % of all others
+
+
+@pytest.mark.parametrize(("keep", "most"), [(0.02, 0.30), (0.05, 0.42), (0.1, 0.56)])
+def test_they_are_far_narrower_than_hoeffdings_on_packet_sizes(keep, most):
+    """The normal part alone has the ratio 1.58 √(P(1 - P)): half of Hoeffding's up to P = 0.11."""
+    pairs = Pairs("packets", keep)
+    ours = sum_bounds(pairs.sums, keep, Z, nonnegative=True, known=1500.0)
+    paper = hoeffding_bounds(pairs.sums, keep, DELTA)
+    many = pairs.sums.n >= 30
+    ratio = (ours.high - ours.low)[many] / (paper.high - paper.low)[many]
+    assert np.median(ratio) <= most
+
+
+def test_hoeffding_is_the_papers_formula():
+    sums = Sums.of(*(np.array([x]) for x in (4.0, 20.0, 120.0, 2.0, 8.0)))
+    bounds = hoeffding_bounds(sums, 0.5, DELTA)
+    total, square = 40.0, 240.0
+    epsilon = math.sqrt(square / (2 * total**2) * math.log(2 / DELTA)) / 0.5
+    assert bounds.high[0] == pytest.approx(total * (1 + epsilon))
+    assert bounds.low[0] == pytest.approx(total * (1 - epsilon))
+
+
+def test_where_all_rows_are_kept_low_and_high_are_the_answer():
+    pairs = Pairs("mixed sign", 0.5)
+    one = pairs.sums
+    for bounds, value in [
+        (sum_bounds(one, 1.0, Z, nonnegative=False), one.values),
+        (count_bounds(one.n, 1.0, Z), one.n),
+        (avg_bounds(one, 1.0, Z), one.values / one.n),
+        (hoeffding_bounds(one, 1.0, DELTA), one.values),
+    ]:
+        assert np.array_equal(bounds.low, value)
+        assert np.array_equal(bounds.high, value)
+    ranks = quantile_ranks(one.n, 0.5, 1.0, Z)
+    assert np.all(ranks.low == 0.5)
+    assert np.all(ranks.high == 0.5)
+
+
+def test_weights_count_in_the_variance():
+    """Rows that came through an earlier drop: of the whole, P/w of the rows are left."""
+    rng = np.random.default_rng(5)
+    held, runs, keep, weight = 0, 2000, 0.5, 4.0
+    v = rng.choice(PACKETS, 1500)
+    for _ in range(runs):
+        s = v[rng.random(1500) < keep / weight]
+        numbers = (len(s), weight * len(s), weight * s.sum(), weight * (s**2).sum())
+        squares = (weight**2 * len(s), weight**2 * s.sum(), weight**2 * (s**2).sum())
+        rest = (s.sum(), weight * s.max(), np.ptp(s))
+        sums = Sums(*(np.array([float(x)]) for x in (*numbers, *squares, *rest)))
+        bounds = sum_bounds(sums, keep, Z, nonnegative=True, known=weight * 1500)
+        held += bool(bounds.low[0] <= v.sum() <= bounds.high[0])
+    assert 0.985 <= held / runs < 1.0
+
+
+def test_ranks_bound_a_quantile():
+    rng = np.random.default_rng(6)
+    held, keep = 0, 0.3
+    for _ in range(1500):
+        v = np.sort(rng.lognormal(0, 2, 400))
+        s = np.sort(v[rng.random(400) < keep])
+        ranks = quantile_ranks(np.array([float(len(s))]), 0.5, keep, Z)
+        low, high = np.quantile(s, [ranks.low[0], ranks.high[0]], method="inverted_cdf")
+        held += bool(low <= v[199] and v[200] <= high)
+    assert held / 1500 >= 0.985
+    few = quantile_ranks(np.array([2.0]), 0.5, keep, Z)
+    assert (few.low[0], few.high[0]) == (0.0, 1.0)
+
+
+def test_a_group_that_was_not_seen_has_few_rows():
+    assert unseen(0.5, 0.01) == pytest.approx(math.log(0.01) / math.log(0.5))
+    assert unseen(0.0, 0.01) == math.inf
+    with pytest.raises(SpecificationError, match="above 0 and below 1"):
+        z_of(0.0)
