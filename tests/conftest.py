@@ -59,6 +59,8 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("penstock-tests")
         .config("spark.driver.memory", "2g")  # handed to the JVM when it is launched, just below
+        # Each test has plans of its own: Java's slow compiler would not be paid back.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
