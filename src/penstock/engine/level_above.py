@@ -28,9 +28,10 @@ from penstock.engine.frame import (
     window_end,
 )
 from penstock.engine.groups import ROWS, value_name
+from penstock.engine.passing import Levels, counting, on_windows
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.timing import pick
-from penstock.network.operators import Aggregate, Operator, feeds
+from penstock.network.operators import Aggregate, Operator, depth, feeds
 from penstock.network.query import WINDOW_TIME
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def above(
         branches += [Branch(feed, number[a], filled) for feed in fed_by]
         found[a] = dict(zip(a.query.keys, keys, strict=True))
         found[a] |= {name: partials[x] for name, x in asked.items()}
+    if shared.tally is not None:
+        level = depth(now[0])
+        flow.frame = counting(flow, on_windows(shared.aggregates), level, shared.tally.metric)
     ended = F.unix_micros(END_OF)
     always = {END: ended, TIME: ended - 1, ROWS: F.col(ROWS)}
     rows = tag(flow, branches, columns.inputs, always)
@@ -104,6 +108,33 @@ def above(
     keys = [AGGREGATE, *columns.key_types]
     windows = rows.groupBy("window_end", *keys).agg(*columns.partial(F.col(ROWS)))
     return shared.answered(windows, columns), found
+
+
+def above_all(
+    frame: DataFrame,
+    answers: Mapping[Aggregate, Answers],
+    number: Mapping[Aggregate, int],
+    levels: Levels,
+    metric: str,
+) -> DataFrame:
+    """The answers of the last level, counted as they pass what queries have above their windows.
+
+    Args:
+        frame: the answers.
+        answers: where in the frame each aggregate has its own.
+        number: of each aggregate.
+        levels: from `on_windows`.
+        metric: the name of the network's metric.
+    """
+    last = max(levels)
+    if not levels[last]:
+        return frame
+    flow = over_answers(frame, answers, number)
+    for feed in levels[last]:
+        flow.add(feed)
+    rows = counting(flow, levels, last, metric)
+    ours = {"window_start": START_OF, "window_end": END_OF}
+    return rows.select(*(F.col(ours.get(name, name)).alias(name) for name in frame.columns))
 
 
 def over_answers(

@@ -18,7 +18,9 @@ from penstock.control.moments import Moments
 from penstock.engine.flow import Flow
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
 from penstock.engine.groups import ROWS
+from penstock.engine.level_above import above_all
 from penstock.engine.operators import built
+from penstock.engine.passing import Levels, on_windows
 from penstock.engine.progress import without_punctuation
 from penstock.engine.results import rows_of, source_with_watermark
 from penstock.engine.schema import column_type
@@ -81,6 +83,11 @@ class Part:
         return list(found)
 
     @cached_property
+    def on_windows(self) -> Levels:
+        """The operators that stand on windows, by the level where their rows are counted."""
+        return on_windows(self.aggregates, self.graph.queries.values())
+
+    @cached_property
     def shared(self) -> Shared:
         """How its windows are computed."""
         windowed = {base(f) for a in self.aggregates if depth(a) == 1 for f in feeds(a.input)}
@@ -109,6 +116,9 @@ class Part:
         frames = []
         if self.aggregates:
             frame, self._slots = self.shared.compute()
+            if self.metric is not None:
+                number = self.shared.number
+                frame = above_all(frame, self._slots, number, self.on_windows, self.metric)
             frames.append(frame)
         if self.set_valued:
             frames.append(self._set_frame())

@@ -1,4 +1,4 @@
-"""A look at the first batch of a stream tells how full its panes are.
+"""A look at the first batch of a stream: how full its panes are, or some of its rows.
 
 The batch is read once more when the stream starts: nothing is taken from the source for good. A
 source that has no data yet, or takes too long, is not waited for.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,6 +21,8 @@ from penstock.engine.columns import block_starts
 from penstock.engine.step import quoted
 from penstock.network.query import Query
 from penstock.windows import Density, Ladder
+
+T = TypeVar("T")
 
 PATIENCE = 20.0
 """Seconds that a stream's first batch is waited for."""
@@ -31,12 +36,30 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
         query: whose panes and keys are counted.
         patience: seconds to wait.
     """
-    found: list[Density | None] = []
+    return _of_first_batch(rows, lambda batch: density_of(batch, query), patience)
+
+
+def first_rows(rows: DataFrame, most: int, patience: float = PATIENCE) -> pa.Table | None:
+    """Some rows of the first batch; None if there was none in time, or none in it.
+
+    Args:
+        rows: a streaming DataFrame.
+        most: how many.
+        patience: seconds to wait.
+    """
+    found = _of_first_batch(rows, lambda batch: batch.limit(most).toArrow(), patience)
+    return found if found is not None and found.num_rows else None
+
+
+def _of_first_batch(
+    rows: DataFrame, use: Callable[[DataFrame], T | None], patience: float
+) -> T | None:
+    found: list[T | None] = []
     seen = threading.Event()
 
-    def count(batch: DataFrame, _: int) -> None:
+    def look_at(batch: DataFrame, _: int) -> None:
         try:
-            found.append(density_of(batch, query))
+            found.append(use(batch))
         finally:
             seen.set()
         # A batch that fails is not committed, so no source deletes or acknowledges its rows.
@@ -45,7 +68,7 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
     with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
         try:
             stream = (
-                rows.writeStream.foreachBatch(count)
+                rows.writeStream.foreachBatch(look_at)
                 .option("checkpointLocation", folder)
                 .trigger(availableNow=True)
                 .start()
