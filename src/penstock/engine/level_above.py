@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
+from penstock.engine.columns import window_time
 from penstock.engine.flow import Flow
 from penstock.engine.frame import (
     AGGREGATE,
@@ -143,14 +144,13 @@ def over_answers(
     """The flow over the answers of a level: each aggregate is a base, and knows its rows."""
     named: dict[Operator, dict[str, str]] = {}
     passed: dict[Operator, str | None] = {}
-    due = F.timestamp_micros(F.unix_micros("window_end") - 1)
     of = {aggregate: f"penstock_is_{number[aggregate]}" for aggregate in answers}
     rest = [name for name in frame.columns if name not in ("window_start", "window_end")]
     frame = frame.select(
         *rest,
         F.col("window_start").alias(START_OF),
         F.col("window_end").alias(END_OF),
-        due.alias(TIME_OF),
+        window_time().alias(TIME_OF),
         *((F.col(AGGREGATE) == number[a]).alias(name) for a, name in of.items()),
     )
     for aggregate, slots in answers.items():

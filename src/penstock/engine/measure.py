@@ -29,6 +29,7 @@ from penstock.control.observation import Flow, Observation
 from penstock.control.prior import Prior
 from penstock.control.snapshot import Snapshot
 from penstock.control.statistics import Statistics
+from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
 from penstock.engine.results import rows_of
@@ -125,7 +126,7 @@ class Measure:
         Args:
             batch: answers, in memory.
         """
-        found = self.part.look(batch, MOST)
+        found = look(self.part, batch, MOST)
         if found:
             self._next_look = self.clock() + EVERY
             with self._lock:

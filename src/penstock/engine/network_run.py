@@ -17,9 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.engine.failures import cause
 from penstock.engine.measure import Measure, Reading, Write
 from penstock.engine.network import Network
-from penstock.engine.part import Part, check_types, united
+from penstock.engine.part import Part
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
+from penstock.engine.together import check_types, united
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate, base, feeds
