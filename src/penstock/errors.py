@@ -5,6 +5,7 @@
     ├── SchemaError                            a column, or its type, does not fit
     ├── ArithmeticOverflow  (an OverflowError) an exact result does not fit its type
     ├── StreamFailed                           a stream that was running has failed; has `.trace`
+    ├── RecordDamaged                          a record is truncated, changed, or of another version
     └── UsageError                             a call that does not fit the object it is made on
 
 A message is one line: the name, the rule, the value got, and a hint where there is one.
@@ -36,6 +37,10 @@ class ArithmeticOverflow(PenstockError, OverflowError):
 
 class UsageError(PenstockError):
     """A call does not fit the object it is made on, such as panes of a slide-by-tuple window."""
+
+
+class RecordDamaged(PenstockError):
+    """A plan or another record cannot be trusted: truncated, changed, or of another version."""
 
 
 class StreamFailed(PenstockError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 import penstock as ps
 from penstock.engine.part import Part
 from penstock.network.operators import depth
+from penstock.windows import folding
 from tests.engine.streams import SECOND, START, Files, instant
 
 HOSTS = [f"host-{i}" for i in range(6)]
@@ -95,7 +97,11 @@ def test_a_batch_of_all_shapes(spark: SparkSession) -> None:
     asked = queries(rows)
     network = ps.Network(**asked)
     assert not network.split.alone
-    part = Part(network.graph)
+    part = Part(network.graph, folding=[[0, 1, 2, 4]])
+    assert [[a for a in asked if asked[a].node in f.aggregates] for f in part.shared.folds] == [
+        ["traffic", "tcp", "web", "web_minute", "day"],
+        ["kib"],
+    ]
     shared = part.frame().persist()
     found = {name: rows_of(answers) for name, answers in part.answers(shared).items()}
     shared.unpersist()
@@ -150,19 +156,30 @@ def run_all(network: ps.Network, checkpoint: Path, into: dict[str, list[tuple]])
 
 
 @pytest.mark.parametrize(
-    ("late", "slack", "compared"),
+    ("late", "slack", "compared", "folded"),
     [
-        ("generous", "0 s", ["traffic", "kib", "busy"]),
-        ("consistent", "5 s", ["tcp", "top"]),
+        ("generous", "0 s", ["traffic", "tcp", "busy"], True),
+        ("consistent", "5 s", ["tcp", "kib", "top"], False),
     ],
 )
-def test_a_stream_gives_what_each_query_gives_alone(
-    spark: SparkSession, tmp_path: Path, late: str, slack: str, compared: list[str]
+def test_a_stream_gives_what_each_query_gives_alone(  # noqa: PLR0917
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    late: str,
+    slack: str,
+    compared: list[str],
+    folded: bool,
 ) -> None:
+    # What panes cost decides whether groups are folded together.
+    monkeypatch.setattr(folding, "PANE", 0 if folded else 1000)
+    monkeypatch.setattr(folding, "WINDOW", 0)
     asked = queries(stream(spark, tmp_path), slack=slack, late=late)
     found: dict[str, list[tuple]] = {}
     run = run_all(ps.Network(**asked), tmp_path / "all", found)
     assert all(found.values())
+    folds = json.loads((tmp_path / "all" / "penstock" / "folds.json").read_text())
+    assert sorted(map(len, folds)) == ([3] if folded else [])
     for name in compared:
         query = asked[name]
         wanted: dict[str, list[tuple]] = {}

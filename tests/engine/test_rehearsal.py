@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 import penstock as ps
 from penstock.control.prior import default_prior
 from penstock.engine import rehearsal
+from penstock.engine.part import Part
 from penstock.network.operators import kind
 from tests.engine.streams import START, Files, instant
 
@@ -36,7 +37,7 @@ def test_what_runs_differ_by_is_what_operators_cost(spark: SparkSession, tmp_pat
     # Nothing takes 0.1 s, filters and maps 0.2 s more, windows 1 s more.
     told = accumulate(x for took in cycle((0.1, 0.3, 1.3)) for x in (5.0, took))
     (source,) = graph.sources
-    found = rehearsal.rehearsed(graph, {source: table}, believed, lambda: next(told))
+    found = rehearsal.rehearsed(Part(graph), {source: table}, believed, lambda: next(told))
     whole = rehearsal.ROWS
     rows = {"filter 1": whole, "map 1": whole / 5, "counted": whole / 5, "highest": whole / 5}
     seconds = {name: found.costs[name] * n for name, n in rows.items()}

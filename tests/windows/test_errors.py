@@ -10,6 +10,7 @@ TREE = {
     "SchemaError": PenstockError,
     "ArithmeticOverflow": OverflowError,
     "StreamFailed": PenstockError,
+    "RecordDamaged": PenstockError,
     "UsageError": PenstockError,
 }
 

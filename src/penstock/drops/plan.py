@@ -9,7 +9,16 @@ probability: a row gets through if u is below the smallest of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.drops.checks import named, probability, whole
+from penstock.drops.sealed import seal, unseal
+from penstock.errors import PenstockError, RecordDamaged, SpecificationError, complaint
+from penstock.windows import format_duration
+
+_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,6 +32,10 @@ class Arc:
 
     after: str
     before: str
+
+    def __post_init__(self) -> None:
+        named("the beginning of an arc", self.after)
+        named("the end of an arc", self.before)
 
     def __str__(self) -> str:
         return f"{self.after} ─► {self.before}"
@@ -39,6 +52,12 @@ class RandomDrop:
 
     arc: Arc
     keep: float
+
+    def __post_init__(self) -> None:
+        probability(f"keep on {self.arc}", self.keep)
+
+    def __str__(self) -> str:
+        return f"keep {self.keep:.4g} of the rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,21 @@ class WindowDrop:
     batch: int
     queries: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        whole(f"range on {self.arc}", self.range, least=1)
+        whole(f"slide on {self.arc}", self.slide, least=1)
+        whole(f"batch on {self.arc}", self.batch, least=1)
+        probability(f"p on {self.arc}", self.p)
+        _different(f"the queries of the window drop on {self.arc}", self.queries)
+        if not self.queries:
+            name = f"the window drop on {self.arc}"
+            raise SpecificationError(complaint(name, "must name its queries", self.queries))
+
+    def __str__(self) -> str:
+        window = f"RANGE {format_duration(self.range)} SLIDE {format_duration(self.slide)}"
+        batches = "single windows" if self.batch == 1 else f"batches of {self.batch} windows"
+        return f"drop {self.p:.4g} of {batches} of {', '.join(self.queries)} ({window})"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -70,8 +104,68 @@ class Plan:
         random: random drops.
         windows: window drops.
         closed: queries that are shut down, since their gap tolerance cannot be met.
+
+    >>> arc = Arc("packets", "web")
+    >>> plan = Plan((RandomDrop(arc, 0.4),), closed=("alarms",))
+    >>> print(plan)
+    random   packets ─► web   keep 0.4 of the rows
+    closed   alarms           all windows are dropped
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
     """
 
     random: tuple[RandomDrop, ...] = ()
     windows: tuple[WindowDrop, ...] = ()
     closed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _different("arcs with a random drop", [str(drop.arc) for drop in self.random])
+        keys = [f"{drop.arc}: {', '.join(sorted(drop.queries))}" for drop in self.windows]
+        _different("window drops", keys)
+        _different("closed queries", self.closed)
+
+    def __str__(self) -> str:
+        rows = [
+            *(("random", str(drop.arc), str(drop)) for drop in self.random),
+            *(("window", str(drop.arc), str(drop)) for drop in self.windows),
+            *(("closed", query, "all windows are dropped") for query in self.closed),
+        ]
+        width = max((len(place) for _, place, _ in rows), default=0)
+        lines = [f"{kind}   {place:{width}}   {what}" for kind, place, what in rows]
+        return "\n".join(lines) or "nothing is dropped"
+
+    def values(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Plan:
+        """The plan of what `values` gave; `RecordDamaged` if there is none."""
+        try:
+            return cls(
+                tuple(RandomDrop(Arc(**d["arc"]), d["keep"]) for d in values["random"]),
+                tuple(
+                    WindowDrop(**{**d, "arc": Arc(**d["arc"]), "queries": tuple(d["queries"])})
+                    for d in values["windows"]
+                ),
+                tuple(values["closed"]),
+            )
+        except (LookupError, TypeError, PenstockError) as error:
+            raise RecordDamaged(complaint("a plan", "must be one that can be", values)) from error
+
+    def to_json(self) -> str:
+        """One line of JSON with a version and a checksum."""
+        return seal("plan", _VERSION, self.values())
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """What `to_json` gave; `RecordDamaged` if it is truncated or was changed."""
+        return cls.of(unseal("plan", _VERSION, text))
+
+
+def _different(what: str, names: Iterable[str]) -> None:
+    several = tuple(names)
+    if len(set(several)) < len(several):
+        raise SpecificationError(complaint(what, "must be different", several))
+    for name in several:
+        named(what, name)

@@ -13,8 +13,9 @@ two things.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -94,6 +95,16 @@ class Flow:
         """Whether a row passes the operator."""
         passed = self.passed[feed]
         return F.lit(True) if passed is None else F.col(passed)
+
+    def mask(self, feeds: Sequence[Operator]) -> str:
+        """The column of the frame with a bit for each of the operators that a row passes."""
+        bits = (
+            F.when(self.passes(feed), F.lit(1 << i)).otherwise(F.lit(0)).cast("bigint")
+            for i, feed in enumerate(feeds)
+        )
+        name = f"{OURS}mask_{len(self.frame.columns)}"
+        self.frame = self.frame.select("*", reduce(Column.__add__, bits).alias(name))
+        return name
 
     def _named(self, feed: Operator) -> list[Column]:
         return [F.col(quoted(ours)).alias(name) for name, ours in self.named[feed].items()]

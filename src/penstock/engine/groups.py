@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, LongType
 
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.schema import column_type
@@ -37,14 +37,11 @@ class Group:
         feeds: the operators that its rows come from.
         keys: the grouping columns.
         aggregates: the aggregates, whose windows may differ.
-        slots: key, or aggregate function → the slot that it has.
     """
 
     feeds: tuple[Operator, ...]
     keys: tuple[str, ...]
     aggregates: list[Aggregate]
-    key_slots: list[str] = field(default_factory=list)
-    slots: dict[Asked, str] = field(default_factory=dict)
 
     @property
     def grid(self) -> Grid:
@@ -103,6 +100,13 @@ class Columns:
         slots = self.keys.take([of.json() for of in types])
         self.key_types |= dict(zip(slots, types, strict=True))
         return slots
+
+    def take_mask(self, keys: Sequence[str]) -> str:
+        """A slot for the mask of a fold that has these slots for its keys."""
+        types = [self.key_types[slot].json() for slot in keys]
+        *_, slot = self.keys.take([*types, LongType().json()])
+        self.key_types[slot] = LongType()
+        return slot
 
     def take_partials(self, rows: DataFrame, asked: Sequence[Asked]) -> dict[Asked, str]:
         """Slots for the aggregates of a query; count(*) needs none."""

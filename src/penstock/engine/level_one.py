@@ -1,6 +1,6 @@
-"""Aggregates over streams: rows are folded into panes that groups share, and panes into windows.
+"""Aggregates over streams: rows are folded into panes that queries share, and panes into windows.
 
-rows ─► tag (group, pane) ─► panes ─► explode (aggregate, window_end) ─► windows
+rows ─► tag (fold, pane) ─► panes ─► explode (aggregate, window_end) ─► windows
                                └─► accounts and statistics
 """
 
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
+from penstock.engine.folds import Fold
 from penstock.engine.frame import (
     AGGREGATE,
     CLOSE,
@@ -34,7 +35,7 @@ from penstock.engine.frame import (
     Answers,
     window_end,
 )
-from penstock.engine.groups import ROWS, Columns, Group, are_panes, value_name
+from penstock.engine.groups import ROWS, Columns, value_name
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.step import quoted
 from penstock.engine.tally import (
@@ -68,42 +69,41 @@ class LevelOne:
 
     def compute(self) -> tuple[DataFrame, dict[Aggregate, Answers]]:
         """The answers of all aggregates over streams, and where each has its own."""
-        shared, groups = self.shared, self.shared.groups
+        shared, folds = self.shared, self.shared.folds
         flows = {source: Flow.over(source, rows) for source, rows in shared.rows.items()}
         columns, asked = shared.columns(), dict[Aggregate, dict[str, Asked]]()
-        for group in groups:
-            feed = group.feeds[0]
+        for fold in folds:
+            feed = fold.feeds[0]
             flow = flows[_source(feed)]
             flow.add(feed)
             view = flow.view(feed)
-            group.key_slots = columns.take_keys(view, group.keys)
-            asked |= {of: shared.asked(of, view) for of in group.aggregates}
-            listed = [a for of in group.aggregates for a in asked[of].values()]
-            group.slots = columns.take_partials(view, listed)
-        tagged = [self._tagged(source, flow, groups, columns) for source, flow in flows.items()]
+            asked |= {of: shared.asked(of, view) for of in fold.aggregates}
+            fold.take(view, columns, [f for of in fold.aggregates for f in asked[of].values()])
+        tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
         rows = reduce(DataFrame.unionByName, tagged)
         panes = rows.groupBy(CLOSE, GROUP, PANE, *columns.key_types).agg(*columns.partial())
-        windows = self._windows(panes, groups, columns)
+        windows = self._windows(panes, folds, columns)
         answers = {
-            a: dict(zip(group.keys, group.key_slots, strict=True))
-            | {name: group.slots[function] for name, function in asked[a].items()}
-            for group in groups
-            for a in group.aggregates
+            a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
+            | {name: fold.slots[function] for name, function in asked[a].items()}
+            for fold in folds
+            for a in fold.aggregates
         }
         return shared.answered(windows, columns), answers
 
     def _tagged(
-        self, source: Source, flow: Flow, groups: Sequence[Group], columns: Columns
+        self, source: Source, flow: Flow, folds: Sequence[Fold], columns: Columns
     ) -> DataFrame:
-        """The rows of a stream, each once for every group that it is in."""
-        branches = [
-            Branch(feed, number, _slots_of(group))
-            for number, group in enumerate(groups, start=1)
-            for feed in group.feeds
-            if _source(feed) == source
-        ]
-        for branch in branches:
-            flow.add(branch.feed)
+        """The rows of a stream, each once for every fold that it is in."""
+        branches = []
+        for number, fold in enumerate(folds, start=1):
+            for feed in fold.feeds:
+                if _source(feed) != source:
+                    continue
+                for way in (feed, *fold.ways):
+                    flow.add(way)
+                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
+                branches.append(Branch(feed, number, _slots_of(fold), mask))
         if self.shared.late is not None:
             # One row, read once a batch: it is put beside the rows before it is looked into.
             flow.frame = flow.frame.select("*", self.shared.late.alias(MARK))
@@ -119,10 +119,10 @@ class LevelOne:
         rows = tag(flow, branches, columns.inputs, always, sample=sample)
         group = pick(F.col(WHICH), [*(b.target for b in branches), 0]).cast("int")
         rows = rows.select("*", group.alias(GROUP))
-        return self._paned(rows, groups, columns)
+        return self._paned(rows, folds, columns)
 
-    def _paned(self, rows: DataFrame, groups: Sequence[Group], columns: Columns) -> DataFrame:
-        grids = [Grid(1, 0), *(group.grid for group in groups)]
+    def _paned(self, rows: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
+        grids = [Grid(1, 0), *(fold.grid for fold in folds)]
         which, t = F.col(GROUP), F.col(TIME)
         width, phase = (
             pick(which, [grid.width for grid in grids]),
@@ -135,31 +135,24 @@ class LevelOne:
         close = F.lit(0)
         if self.shared.late is not None:
             after = F.col(LATE) + 1
-            due = F.when((which > 0) & t.isNotNull(), self._due(groups))
+            due = F.when((which > 0) & t.isNotNull(), self._due(folds))
             at = F.greatest(due, after)  # which passes over what is null
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
         kept = [GROUP, PANE, *columns.inputs]
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
 
-    def _due(self, groups: Sequence[Group]) -> Column:
-        """When the first window of a group that may have the pane is over."""
-        most = max(len(group.aggregates) for group in groups)
+    def _due(self, folds: Sequence[Fold]) -> Column:
+        """When the first window that may have the pane is over."""
+        most = max(len(fold.aggregates) for fold in folds)
         ends = []
         for i in range(most):
-            specs = [g.aggregates[min(i, len(g.aggregates) - 1)].query.spec for g in groups]
+            specs = [f.aggregates[min(i, len(f.aggregates) - 1)].query.spec for f in folds]
             ends.append(Timing([DUMMY, *specs]).first_end(F.col(PANE), F.col(GROUP)))
         return ends[0] if most == 1 else F.least(*ends)
 
-    def _windows(self, panes: DataFrame, groups: Sequence[Group], columns: Columns) -> DataFrame:
+    def _windows(self, panes: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
         """Panes, or the windows that they are, merged into windows."""
-        number = self.shared.number
-        members = [[0], *([number[a] for a in group.aggregates] for group in groups)]
-        if all(len(those) == 1 for those in members):
-            which = pick(F.col(GROUP), [those[0] for those in members]).cast("int")
-            spread = panes.select("*", which.alias(AGGREGATE))
-        else:
-            listed = F.array(*(F.array(*map(F.lit, those)) for those in members))
-            spread = panes.select("*", F.explode_outer(listed[F.col(GROUP)]).alias(AGGREGATE))
+        spread = self._spread(panes, folds, columns)
         timing, of = self.shared.timing, F.col(AGGREGATE)
         t = F.when((of > 0) & (F.col(PANE) != NO_TIME), F.col(PANE))
         spread = spread.select("*", t.alias(TIME))
@@ -173,7 +166,7 @@ class LevelOne:
         first, last = F.col(FIRST), F.col(LAST)
         keys = [AGGREGATE, *columns.key_types]
         partials = [ROWS, *columns.lowered]
-        if are_panes(groups):
+        if self.shared.are_panes:
             return spread.select(*keys, *partials, window_end(first))
         ends = F.sequence(first, last, timing.slide(of))
         exploded = spread.select(*keys, *partials, ends.alias(ENDS)).select(
@@ -181,6 +174,37 @@ class LevelOne:
         )
         ended = exploded.select(*keys, *partials, window_end(F.col(END)))
         return ended.groupBy("window_end", *keys).agg(*columns.merged())
+
+    def _spread(self, panes: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
+        """Each pane once for every aggregate that its rows are for, with the keys of that one."""
+        number = self.shared.number
+        members = [[0], *([number[a] for a in fold.aggregates] for fold in folds)]
+        if all(len(those) == 1 for those in members):
+            which = pick(F.col(GROUP), [those[0] for those in members]).cast("int")
+            return panes.select("*", which.alias(AGGREGATE))
+        listed = F.array(*(F.array(*map(F.lit, those)) for those in members))
+        spread = panes.select("*", F.explode_outer(listed[F.col(GROUP)]).alias(AGGREGATE))
+        masked = [fold for fold in folds if fold.mask is not None]
+        if not masked:
+            return spread
+        of = F.col(AGGREGATE)
+        everyone = [None, *self.shared.aggregates]
+        for fold in masked:
+            bits = fold.bits()
+            bit = pick(of, [bits.get(a, 0) if a is not None else 0 for a in everyone])
+            has = (bit == 0) | (F.col(fold.mask or "").bitwiseAND(bit) != 0)
+            spread = spread.where(F.coalesce(has, F.lit(True)))
+        # A key of another group in the fold is none of this aggregate's.
+        used = {
+            a: {fold.key_slots[k.lower()] for k in a.query.keys}
+            for fold in folds
+            for a in fold.aggregates
+        }
+        keys = {}
+        for slot in columns.key_types:
+            uses = [0, *(int(slot in used.get(a, ())) for a in self.shared.aggregates)]
+            keys[slot] = F.when(pick(of, uses) == 1, F.col(slot))
+        return spread.withColumns(keys)
 
     def _reason(self, gap: Column | None) -> Column:
         """Whether the rows of a pane count in windows of an aggregate, or why they do not."""
@@ -196,9 +220,9 @@ class LevelOne:
         return reason.otherwise(COUNTS)
 
 
-def _slots_of(group: Group) -> dict[str, str]:
-    keys = dict(zip(group.key_slots, group.keys, strict=True))
-    return keys | {value_name(s): a.column or "" for a, s in group.slots.items() if s != ROWS}
+def _slots_of(fold: Fold) -> dict[str, str]:
+    keys = {slot: key for key, slot in fold.key_slots.items()}
+    return keys | {value_name(s): a.column or "" for a, s in fold.slots.items() if s != ROWS}
 
 
 def _source(feed: Operator) -> Source:

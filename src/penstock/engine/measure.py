@@ -27,8 +27,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
 from penstock.control.prior import Prior
-from penstock.control.snapshot import Snapshot
 from penstock.control.statistics import Statistics
+from penstock.engine.backlog import backlog
 from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
@@ -44,7 +44,6 @@ from penstock.network.operators import (
 )
 from penstock.sources.aside import Aside
 from penstock.sources.kafka import Kafka
-from penstock.sources.source import Queue
 
 _log = logging.getLogger(__name__)
 
@@ -55,28 +54,6 @@ KEPT = 100
 """Batches that can be looked at again."""
 
 Write = Callable[[DataFrame, int], None]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The statistics of a network at one moment; `str()` is a table to look at.
-
-    Args:
-        parts: of each Spark stream of the network.
-    """
-
-    parts: tuple[Snapshot, ...]
-
-    def table(self) -> list[dict[str, object]]:
-        """Plain rows, streams first, then operators, then queries; `of` says which."""
-        return [row for part in self.parts for row in part.table()]
-
-    def to_json(self) -> list[dict[str, object]]:
-        """The same as plain values."""
-        return [part.to_json() for part in self.parts]
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.parts))
 
 
 @dataclass
@@ -217,7 +194,7 @@ class Measure:
             seconds=seconds,
             at=at + seconds,
             rows=rows,
-            backlog=_backlog(report, graph.sources),
+            backlog=backlog(report, graph.sources),
             operators=flows,
             queries=self._answers(),
         )
@@ -266,25 +243,3 @@ def asides(sources: Sequence[Source]) -> list[Aside]:
 def _key(feed: Operator, names: Mapping[Operator, str]) -> str:
     """A feed is no operator of the graph where a union was taken apart: its text is its name."""
     return names.get(feed) or f"{base(feed)} {feed}"
-
-
-def _backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, float]:
-    """Rows that wait, where the source says so."""
-    found = {}
-    for source, told in zip(sources, report["sources"], strict=False):
-        read, newest = told.get("endOffset"), told.get("latestOffset")
-        if isinstance(read, dict) and isinstance(newest, dict):
-            origin = source.origin.of if source.origin is not None else None
-            count = origin.behind if isinstance(origin, Queue) else _behind
-            found[source.name] = float(count(read, newest))
-    return found
-
-
-def _behind(end: Mapping[str, Any], latest: Mapping[str, Any]) -> int:
-    """Offsets of Kafka that are not yet read: topic → partition → offset."""
-    total = 0
-    for topic, partitions in latest.items():
-        if isinstance(partitions, dict):
-            read = end.get(topic) or {}
-            total += sum(int(at) - int(read.get(p, 0)) for p, at in partitions.items())
-    return max(0, total)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
-from penstock.engine.record import forget_network, remember_network
+from penstock.engine.record import forget_network, remember_network, remembered_folds
 from penstock.engine.run import METRIC
 from penstock.engine.stream import Stream
 from penstock.engine.watermark import late_watermark
@@ -162,7 +162,9 @@ class Network:
         if not aggregates:
             return Part(graph)
         late = late_watermark(session, checkpoint, aggregates[0].query)
-        return Part(graph, late, f"{METRIC}_{uuid4().hex[:8]}")
+        metric = f"{METRIC}_{uuid4().hex[:8]}"
+        together = remembered_folds(checkpoint, Part(graph, late, metric).shared.look)
+        return Part(graph, late, metric, together)
 
     def explain(self) -> str:
         """The network as text: its operators, what is shared, what is computed by itself."""

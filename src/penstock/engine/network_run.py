@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.failures import cause
-from penstock.engine.measure import Measure, Reading, Write
+from penstock.engine.measure import Measure, Write
 from penstock.engine.network import Network
 from penstock.engine.part import Part
+from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.together import check_types, united

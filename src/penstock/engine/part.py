@@ -43,6 +43,7 @@ class Part:
         graph: their operators; all aggregates can be shared.
         late: L (`late_watermark`); None for a batch.
         metric: the name of the metric under which rows are counted; None for a batch.
+        folding: numbers of groups that are folded together.
         slots: where the frame has the answers of each aggregate.
         set_valued: the queries without an aggregate.
     """
@@ -50,6 +51,7 @@ class Part:
     graph: Graph
     late: Column | None = None
     metric: str | None = None
+    folding: Sequence[Sequence[int]] = ()
     slots: dict[Aggregate, Answers] = field(default_factory=dict, init=False)
     set_valued: SetValued = field(init=False)
 
@@ -93,7 +95,7 @@ class Part:
             if isinstance(one := base(feed), Aggregate)
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
-        return Shared(self.aggregates, wanted, rows, self.late, tally)
+        return Shared(self.aggregates, wanted, rows, self.late, tally, self.folding)
 
     def scans(self, source: Source) -> int:
         """How often a batch reads the rows of a stream."""

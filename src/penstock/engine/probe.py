@@ -1,4 +1,4 @@
-"""A look at the first batch of a stream: how full its panes are, or some of its rows.
+"""A look at the first batch of a stream tells how full its panes are, before they are chosen.
 
 The batch is read once more when the stream starts: nothing is taken from the source for good. A
 source that has no data yet, or takes too long, is not waited for.
@@ -22,7 +22,7 @@ from penstock.engine.step import quoted
 from penstock.network.query import Query
 from penstock.windows import Density, Ladder
 
-T = TypeVar("T")
+Seen = TypeVar("Seen")
 
 PATIENCE = 20.0
 """Seconds that a stream's first batch is waited for."""
@@ -36,30 +36,25 @@ def look(rows: DataFrame, query: Query, patience: float = PATIENCE) -> Density |
         query: whose panes and keys are counted.
         patience: seconds to wait.
     """
-    return _of_first_batch(rows, lambda batch: density_of(batch, query), patience)
+    return first_batch(rows, lambda batch: density_of(batch, query), patience)
 
 
-def first_rows(rows: DataFrame, most: int, patience: float = PATIENCE) -> pa.Table | None:
-    """Some rows of the first batch; None if there was none in time, or none in it.
+def first_batch(
+    rows: DataFrame, seen_in: Callable[[DataFrame], Seen | None], patience: float = PATIENCE
+) -> Seen | None:
+    """What is seen in the first batch; None if there was none in time.
 
     Args:
         rows: a streaming DataFrame.
-        most: how many.
+        seen_in: looks at the batch.
         patience: seconds to wait.
     """
-    found = _of_first_batch(rows, lambda batch: batch.limit(most).toArrow(), patience)
-    return found if found is not None and found.num_rows else None
-
-
-def _of_first_batch(
-    rows: DataFrame, use: Callable[[DataFrame], T | None], patience: float
-) -> T | None:
-    found: list[T | None] = []
+    found: list[Seen | None] = []
     seen = threading.Event()
 
-    def look_at(batch: DataFrame, _: int) -> None:
+    def see(batch: DataFrame, _: int) -> None:
         try:
-            found.append(use(batch))
+            found.append(seen_in(batch))
         finally:
             seen.set()
         # A batch that fails is not committed, so no source deletes or acknowledges its rows.
@@ -68,7 +63,7 @@ def _of_first_batch(
     with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
         try:
             stream = (
-                rows.writeStream.foreachBatch(look_at)
+                rows.writeStream.foreachBatch(see)
                 .option("checkpointLocation", folder)
                 .trigger(availableNow=True)
                 .start()
@@ -78,6 +73,17 @@ def _of_first_batch(
         except PySparkException:
             return None  # the stream itself will say what is wrong with its source
     return found[0] if found else None
+
+
+def first_rows(rows: DataFrame, most: int) -> pa.Table | None:
+    """Some rows of the first batch; None if there was none in time, or none in it.
+
+    Args:
+        rows: a streaming DataFrame.
+        most: how many.
+    """
+    found = first_batch(rows, lambda batch: batch.limit(most).toArrow())
+    return found if found is not None and found.num_rows else None
 
 
 class _SeenEnough(Exception):

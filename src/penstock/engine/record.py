@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
@@ -11,7 +12,7 @@ from penstock.errors import UsageError, complaint
 from penstock.network.query import Query
 from penstock.windows import Evaluation
 
-_FOLDER, _FILE, _NETWORK = "penstock", "evaluation.json", "network.txt"
+_FOLDER, _FILE, _NETWORK, _FOLDS = "penstock", "evaluation.json", "network.txt", "folds.json"
 
 
 def recorded(checkpoint: str) -> Evaluation | None:
@@ -67,6 +68,24 @@ def remember_network(checkpoint: str, network: str) -> bool:
         hint = "give the new network a checkpoint of its own"
         raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}", hint))
     return False
+
+
+def remembered_folds(checkpoint: str, look: Callable[[], list[list[int]]]) -> list[list[int]]:
+    """Which groups of queries are folded together, as the checkpoint began.
+
+    Args:
+        checkpoint: the stream's checkpointLocation.
+        look: finds out, for a stream that has not begun.
+    """
+    folder = Folder(checkpoint, _FOLDER)
+    if not Folder(checkpoint, "offsets").names():
+        found = look()
+        folder.write(_FOLDS, json.dumps(found).encode())
+        return found
+    if _FOLDS not in folder.names():
+        return []  # a checkpoint from before there were any
+    known: list[list[int]] = json.loads(folder.read(_FOLDS))
+    return known
 
 
 def forget_network(checkpoint: str) -> None:

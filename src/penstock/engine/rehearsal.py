@@ -87,13 +87,13 @@ class Rehearsal:
             samples = {s: first_rows(rows_of(s), SAMPLE) for s in self.part.graph.sources}
             known = {source: table for source, table in samples.items() if table is not None}
             if known.keys() == samples.keys():
-                self.measure.believe(rehearsed(self.part.graph, known, self.measure.prior))
+                self.measure.believe(rehearsed(self.part, known, self.measure.prior))
         except Exception:  # noqa: BLE001 - the stream needs no calibration, and must not notice
             _log.debug("no calibration", exc_info=True)
 
 
 def rehearsed(
-    graph: Graph,
+    part: Part,
     samples: Mapping[Source, pa.Table],
     prior: Prior,
     clock: Callable[[], float] = time.perf_counter,
@@ -101,11 +101,12 @@ def rehearsed(
     """What operators are believed to cost, after runs over a sample.
 
     Args:
-        graph: the network.
+        part: of a network.
         samples: rows of each stream.
         prior: what is believed before.
         clock: seconds.
     """
+    graph = part.graph
     rows = {source: _many(source, table) for source, table in samples.items()}
     try:
         idle = [frame.groupBy().count() for frame in rows.values()]
@@ -113,7 +114,7 @@ def rehearsed(
         passing = {source: _counts(flow) for source, flow in flows.items()}
         there = {source: replace(source, rows=Handle(frame)) for source, frame in rows.items()}
         windowed = {name: _over(o, there) for name, o in graph.queries.items() if depth(o)}
-        whole = Part(Graph(windowed)).frame() if windowed else None
+        whole = Part(Graph(windowed), folding=part.folding).frame() if windowed else None
         rows_in = _rows_in(graph, flows, passing)
         windows = {graph.names[one] for one in graph.operators if isinstance(one, Aggregate)}
         below = {name: rows for name, rows in rows_in.items() if name not in windows}

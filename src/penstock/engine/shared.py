@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
+from penstock.engine.folds import Fold, folded, looked
 from penstock.engine.frame import AGGREGATE, DUMMY, SQUARES, TOTAL, Answers
 from penstock.engine.groups import Columns, Group, are_panes, grouped
 from penstock.engine.level_above import above
@@ -32,6 +33,8 @@ from penstock.engine.timing import Timing
 from penstock.network.aggregates import Aggregate as Asked
 from penstock.network.aggregates import sum as sum_of
 from penstock.network.operators import Aggregate, Source, base, depth, feeds
+
+_SEVERAL = 2
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Shared:
         rows: the rows of each stream, with a watermark if they go on coming.
         late: L, up to which windows are closed (`late_watermark`); None for a batch.
         tally: counts rows on their way; None for a batch.
+        together: numbers of groups that are folded together (`looked`).
     """
 
     aggregates: Sequence[Aggregate]
@@ -52,6 +56,7 @@ class Shared:
     rows: Mapping[Source, DataFrame]
     late: Column | None
     tally: Tally | None
+    together: Sequence[Sequence[int]] = ()
 
     @cached_property
     def number(self) -> dict[Aggregate, int]:
@@ -63,16 +68,33 @@ class Shared:
         """The aggregates over streams, in groups that share panes."""
         return grouped([a for a in self.aggregates if depth(a) == 1])
 
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """The groups, those together that are folded together."""
+        return folded(self.groups, self.together)
+
+    @property
+    def are_panes(self) -> bool:
+        """Whether every pane is a window."""
+        return not self.together and are_panes(self.groups)
+
     @property
     def stateful(self) -> int:
         """How many operators with state the stream has."""
         top = max(map(depth, self.aggregates))
-        return top if are_panes(self.groups) else top + 1
+        return top if self.are_panes else top + 1
 
     @cached_property
     def timing(self) -> Timing:
         """The windows of all, by number."""
         return Timing([DUMMY, *(a.query.spec for a in self.aggregates)])
+
+    def look(self) -> list[list[int]]:
+        """The groups that are worth folding together, after a look at the first rows."""
+        if len(self.groups) < _SEVERAL or are_panes(self.groups):
+            return []
+        looks = (looked(self.groups, source, rows) for source, rows in self.rows.items())
+        return [those for found in looks for those in found]
 
     def compute(self) -> tuple[DataFrame, dict[Aggregate, Answers]]:
         """The answers of all, and where in the frame each has its own.

@@ -62,11 +62,14 @@ class Branch:
         feed: the operator that they have passed.
         target: number of the query, or group of queries.
         columns: slot → column or expression of the feed.
+        mask: a slot, and the column of the frame that fills it: only rows for which it is not 0
+            go this way.
     """
 
     feed: Operator
     target: int
     columns: Mapping[str, str]
+    mask: tuple[str, str] | None = None
 
 
 def tag(
@@ -92,11 +95,15 @@ def tag(
     for number, branch in enumerate(branches):
         for slot, text in branch.columns.items():
             filled[slot][number] = flow.value(branch.feed, text)
-    ways = [_way(flow, branch.feed, number) for number, branch in enumerate(branches)]
+        if branch.mask is not None:
+            slot, column = branch.mask
+            filled[slot][number] = column
+    ways = [_way(flow, branch, number) for number, branch in enumerate(branches)]
     if sample is not None:
         ways.append(F.when(sample, F.lit(len(branches))))
     frame, which = flow.frame, F.col(WHICH)
-    if len(ways) == 1 and flow.passed[branches[0].feed] is None:
+    plain = flow.passed[branches[0].feed] is None and branches[0].mask is None
+    if len(ways) == 1 and plain:
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
         # A plain explode would be filtered for empty lists first, at twice the cost.
@@ -110,8 +117,12 @@ def tag(
     )
 
 
-def _way(flow: Flow, feed: Operator, number: int) -> Column:
-    return F.lit(number) if flow.passed[feed] is None else F.when(flow.passes(feed), number)
+def _way(flow: Flow, branch: Branch, number: int) -> Column:
+    if branch.mask is not None:
+        return F.when(F.col(branch.mask[1]) != 0, number)
+    if flow.passed[branch.feed] is None:
+        return F.lit(number)
+    return F.when(flow.passes(branch.feed), number)
 
 
 def _filled(by: Mapping[int, str], ways: int, of: DataType) -> Column:
