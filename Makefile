@@ -20,7 +20,7 @@ demo: install java ## Show the library at work
 	$(BIN)/penstock demo
 
 test: install java ## Run all tests, the examples in the documentation included
-	$(BIN)/pytest
+	@sh scripts/test.sh $(BIN)/pytest
 
 lint: install ## Check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -114,6 +114,22 @@ class TestMakefile:
         assert not venv.exists()
 
 
+class TestTheTestScript:
+    @pytest.mark.parametrize("fails", [None, "spark", "not spark"])
+    def test_all_tests_run_and_each_process_must_pass(self, tmp_path, fails):
+        # A pytest that says what it was asked for, and fails if that is what should fail.
+        fake = script(tmp_path / "pytest", 'echo "ran $*"', f'test "$2" != "{fails}"')
+        result = run("/bin/sh", "scripts/test.sh", fake, PATH=os.environ["PATH"])
+        assert result.stdout.splitlines() == ["ran -m spark", "Without Spark:", "ran -m not spark"]
+        assert (result.returncode == 0) == (fails is None)
+
+
+def test_tests_are_marked_by_whether_they_share_the_session(request):
+    for item in request.session.items:
+        shares = {"spark", "broker", "spark_folder"} & set(getattr(item, "fixturenames", ()))
+        assert bool(shares) == (item.get_closest_marker("spark") is not None), item.nodeid
+
+
 def project_files() -> list[Path]:
     """Every text file that is, or could be, committed."""
     listing = run("git", "ls-files", "-coz", "--exclude-standard", PATH=os.environ["PATH"])

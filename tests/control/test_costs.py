@@ -79,6 +79,18 @@ def test_where_costs_cannot_be_told_apart_the_sum_is_right_and_the_split_is_as_b
     assert max(ratios) / min(ratios) < 1.25
 
 
+def test_another_belief_corrects_what_batches_cannot_tell_and_keeps_what_they_have_told():
+    model = CostModel(Prior(fixed=0.5, costs={"web": 1e-6, "bytes": 1e-6}))
+    for rows in (1e6, 2e6, 3e6, 4e6) * 3:
+        model.observe({"web": rows, "bytes": rows}, seconds=0.5 + 4e-6 * rows)
+    before = model.costs.predict({"web": 2e6, "bytes": 2e6})
+    model.believe(Prior(fixed=0.5, costs={"web": 1e-6, "bytes": 9e-6}, spread=0.2))
+    assert model.costs.predict({"web": 2e6, "bytes": 2e6}) == pytest.approx(before, rel=0.02)
+    assert model.costs.per_row["bytes"] > 5 * model.costs.per_row["web"]
+    with pytest.raises(UsageError, match="must name the same operators"):
+        model.believe(Prior(fixed=0.5, costs={"web": 1e-6}))
+
+
 def test_at_one_rate_even_the_fixed_part_is_as_believed():
     network, rng = PIPELINE.with_(wobble=0.0, noise=0.0), np.random.default_rng(1)
     prior = default_prior(network.kinds)

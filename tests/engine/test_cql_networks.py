@@ -5,26 +5,15 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
 from penstock.engine.cql_network import Answers
 from penstock.errors import SchemaError, SpecificationError
 from penstock.network.cql import CqlError, parse_network
 from penstock.network.outline import outline
-from tests.engine.packets import EXAMPLES, graph, in_python, make_hosts, make_packets
+from tests.engine.packets import EXAMPLES, graph, in_python
 
 WINDOW = "[RANGE 60 seconds SLIDE 10 seconds WATTR ts]"
-
-
-@pytest.fixture(scope="module")
-def packets(spark: SparkSession) -> DataFrame:
-    return make_packets(spark)
-
-
-@pytest.fixture(scope="module")
-def hosts(spark: SparkSession) -> DataFrame:
-    return make_hosts(spark)
 
 
 def test_the_example_makes_the_graph_that_python_makes(packets):

@@ -115,7 +115,7 @@ def test_equal_operators_are_one(spark: SparkSession) -> None:
     rows = frame(spark, packets(10, 1, late=False))
     stream = ps.stream(rows, event_time="ts")
     a = stream.where("protocol = 'TCP' AND port = 80").window("10 s").agg(n=ps.count())
-    b = stream.where("protocol='TCP'  AND port = 443").window("20 s").agg(n=ps.count())
+    b = stream.filter("protocol='TCP'  AND port = 443").window("20 s").agg(n=ps.count())
     network = ps.Network(a=a, b=b)
     kinds = [type(one).__name__ for one in network.graph.operators]
     assert kinds.count("Source") == 1

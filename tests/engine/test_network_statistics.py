@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import statistics as naive
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
+from penstock.control.observation import Observation
+from penstock.control.snapshot import OperatorStatistics, Snapshot
 from penstock.engine import measure
-from tests.engine.streams import SECOND, START, Files
+from tests.engine.streams import SECOND, START, Files, instant
 from tests.engine.test_network_answers import PACKETS, packets
 
 
@@ -96,3 +101,65 @@ def test_accounts_add_up(spark: SparkSession, tmp_path: Path) -> None:
     assert told["no_time"] > 0
     assert told["late_lost"] > 0
     assert sum(counted) == rows - told["no_time"] - told["late_lost"] - told["in_no_window"]
+
+
+ROWS, MOST = 900, 300
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a run has told of itself, and when the windows ended that a query has delivered."""
+
+    observations: list[Observation]
+    known: Snapshot
+    largest: list[datetime]
+
+    @property
+    def told(self) -> Mapping[str, OperatorStatistics]:
+        return self.known.operators
+
+
+@pytest.fixture(scope="module")
+def played(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """A network with operators on windows, over a recording that is read in parts."""
+    made = [{"ts": instant(START + i * 100_000), "size": i % 10} for i in range(ROWS)]
+    source = ps.sources.replay(made, speed=None, most=MOST)
+    packet = ps.stream(source, event_time="ts", name="packets")
+    each = packet.where("size > 4").window("5 s").by("size").agg(n=ps.count())
+    large = each.results().where("size > 6")
+    largest: list[datetime] = []
+
+    def keep(batch: DataFrame, _: int) -> None:
+        largest.extend(r["window_end"] for r in batch.where("query = 'largest'").collect())
+
+    network = ps.Network(
+        large=large.window("10 s").agg(n=ps.count()), largest=large.where("size = 9")
+    )
+    run = network.start(
+        str(tmp_path_factory.mktemp("played")), sink=keep, trigger={"availableNow": True}
+    )
+    run.wait()
+    (measure,) = (part.measure for part in run.parts)
+    assert measure is not None
+    return Played(list(measure.observations), run.statistics().parts[0], largest)
+
+
+def test_operators_on_windows_are_counted(played: Played) -> None:
+    # Two of three batches are learnt from. The second has closed the windows in the 30 s of the
+    # first, but for the last of them; each has the sizes 5 to 9.
+    closed = MOST // 50 - 1
+    assert {name: (one.rows_in, one.rows_out) for name, one in played.told.items()} == {
+        "packets": (2 * MOST, 2 * MOST),
+        "filter 1": (2 * MOST, pytest.approx(MOST, rel=0.5)),  # of a sample
+        "aggregate 1": (pytest.approx(MOST, rel=0.5), 5 * closed),
+        "filter 2": (5 * closed, 3 * closed),
+        "filter 3": (3 * closed, closed),
+        "large": (3 * closed, 0),  # nothing stands on it
+    }
+    assert len(set(played.largest)) == len(played.largest) >= closed
+
+
+def test_a_recording_tells_how_many_rows_wait(played: Played) -> None:
+    waited = [observation.backlog["packets"] for observation in played.observations]
+    assert waited == [ROWS - MOST, ROWS - 2 * MOST]
+    assert played.known.streams["packets"].backlog == ROWS - 2 * MOST

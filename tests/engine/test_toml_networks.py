@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
 from penstock.errors import PenstockError
 from penstock.network.config import parse_config, read_config
-from tests.engine.packets import EXAMPLES, graph, in_python, make_hosts, make_packets
+from tests.engine.packets import EXAMPLES, graph, in_python
 
 WINDOW = "[RANGE 60 seconds SLIDE 10 seconds WATTR ts]"
-
-
-@pytest.fixture(scope="module")
-def packets(spark: SparkSession) -> DataFrame:
-    return make_packets(spark)
-
-
-@pytest.fixture(scope="module")
-def hosts(spark: SparkSession) -> DataFrame:
-    return make_hosts(spark)
 
 
 def test_python_cql_and_toml_make_the_same_graph(spark, packets):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.errors import SpecificationError
 from penstock.sources.cascade import weights
+from penstock.sources.source import Queue
 from penstock.sources.traffic import LEVELS, Traffic
 
 
@@ -101,6 +102,14 @@ def test_at_most_so_many_packets_but_at_least_one_slot():
     assert of.table(0, end)[0].num_rows <= 1_000 < of.table(0, end + 1)[0].num_rows
     assert of.within(10, 80, 1) == 11
     assert of.within(0, 80, 10**9) == 80
+
+
+def test_packets_that_wait_are_told_by_what_is_expected():
+    of = ps.sources.packets(2_000, length="1 min", bursts=[(10, 10, 4)], seed=5)
+    assert isinstance(of, Queue)
+    due = of.traffic.table(40, 200)[0].num_rows
+    assert of.behind({"step": 40}, {"step": 200}) == pytest.approx(due, rel=0.02)
+    assert of.behind({"step": 200}, {"step": 200}) == 0
 
 
 @pytest.mark.parametrize(

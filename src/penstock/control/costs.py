@@ -110,6 +110,18 @@ class CostModel:
             found = self._fit()
         self.costs = self._named(found)
 
+    def believe(self, prior: Prior) -> None:
+        """Takes another belief, as from a calibration; what was learnt of batches stays.
+
+        Args:
+            prior: of the same operators.
+        """
+        if list(prior.costs) != list(self.prior.costs):
+            rule = "must name the same operators"
+            raise UsageError(complaint("prior", rule, list(prior.costs)))
+        self.prior, self._believed = prior, prior.believed
+        self.costs = self._named(self._fit())
+
     def _fit(self) -> Fit:
         ages = np.arange(len(self._seconds))[::-1]
         work = np.array(self._counts).reshape(-1, self._believed.size) * self._believed

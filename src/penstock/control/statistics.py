@@ -98,6 +98,21 @@ class Statistics:
         self.now = self._snapshot()
         return self.now
 
+    @property
+    def prior(self) -> Prior:
+        """What operators are believed to cost."""
+        return self._model.prior
+
+    def believe(self, prior: Prior) -> Snapshot:
+        """Takes another belief, as from a calibration; what was learnt of batches stays.
+
+        Args:
+            prior: of the same operators.
+        """
+        self._model.believe(prior)
+        self.now = self._snapshot()
+        return self.now
+
     def _count(self, observation: Observation) -> None:
         """What is true whatever the clock says."""
         # Means per batch are over batches that bring rows: the others are there to close windows.

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.drops.arrays import ALL, Flags
+from penstock.drops.arrays import Flags
+from penstock.drops.arrays_per_group import ALL
 from penstock.drops.coins import threshold
 from penstock.errors import RecordDamaged, complaint
 

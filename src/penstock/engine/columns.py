@@ -7,8 +7,14 @@ from pyspark.sql import functions as F
 
 from penstock.windows import Ladder, WindowSpec
 
-EVENT_TIME = {"spark.watermarkDelayMs": 0}
+WATERMARK = "spark.watermarkDelayMs"
+EVENT_TIME = {WATERMARK: 0}
 """Spark evicts state by a column with this metadata, so any computed time can be a window-id."""
+
+
+def window_time() -> Column:
+    """The event time of an answer: the last microsecond of its window."""
+    return F.timestamp_micros(F.unix_micros("window_end") - 1)
 
 
 def first_end(t: Column, spec: WindowSpec) -> Column:

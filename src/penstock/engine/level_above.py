@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
+from penstock.engine.columns import window_time
 from penstock.engine.flow import Flow
 from penstock.engine.frame import (
     AGGREGATE,
@@ -28,9 +29,10 @@ from penstock.engine.frame import (
     window_end,
 )
 from penstock.engine.groups import ROWS, value_name
+from penstock.engine.passing import Levels, counting, on_windows
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.timing import pick
-from penstock.network.operators import Aggregate, Operator, feeds
+from penstock.network.operators import Aggregate, Operator, depth, feeds
 from penstock.network.query import WINDOW_TIME
 
 if TYPE_CHECKING:
@@ -78,6 +80,9 @@ def above(
         branches += [Branch(feed, number[a], filled) for feed in fed_by]
         found[a] = dict(zip(a.query.keys, keys, strict=True))
         found[a] |= {name: partials[x] for name, x in asked.items()}
+    if shared.tally is not None:
+        level = depth(now[0])
+        flow.frame = counting(flow, on_windows(shared.aggregates), level, shared.tally.metric)
     ended = F.unix_micros(END_OF)
     always = {END: ended, TIME: ended - 1, ROWS: F.col(ROWS)}
     rows = tag(flow, branches, columns.inputs, always)
@@ -106,20 +111,46 @@ def above(
     return shared.answered(windows, columns), found
 
 
+def above_all(
+    frame: DataFrame,
+    answers: Mapping[Aggregate, Answers],
+    number: Mapping[Aggregate, int],
+    levels: Levels,
+    metric: str,
+) -> DataFrame:
+    """The answers of the last level, counted as they pass what queries have above their windows.
+
+    Args:
+        frame: the answers.
+        answers: where in the frame each aggregate has its own.
+        number: of each aggregate.
+        levels: from `on_windows`.
+        metric: the name of the network's metric.
+    """
+    last = max(levels)
+    if not levels[last]:
+        return frame
+    flow = over_answers(frame, answers, number)
+    for feed in levels[last]:
+        flow.add(feed)
+    rows = counting(flow, levels, last, metric)
+    ours = {"window_start": START_OF, "window_end": END_OF}
+    return rows.select(*(F.col(ours.get(name, name)).alias(name) for name in frame.columns))
+
+
 def over_answers(
     frame: DataFrame, answers: Mapping[Aggregate, Answers], number: Mapping[Aggregate, int]
 ) -> Flow:
     """The flow over the answers of a level: each aggregate is a base, and knows its rows."""
     named: dict[Operator, dict[str, str]] = {}
     passed: dict[Operator, str | None] = {}
-    due = F.timestamp_micros(F.unix_micros("window_end") - 1)
     of = {aggregate: f"penstock_is_{number[aggregate]}" for aggregate in answers}
     rest = [name for name in frame.columns if name not in ("window_start", "window_end")]
     frame = frame.select(
         *rest,
         F.col("window_start").alias(START_OF),
         F.col("window_end").alias(END_OF),
-        due.alias(TIME_OF),
+        window_time().alias(TIME_OF),
         *((F.col(AGGREGATE) == number[a]).alias(name) for a, name in of.items()),
     )
     for aggregate, slots in answers.items():

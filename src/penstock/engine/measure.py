@@ -4,7 +4,7 @@ Rows and durations come with the batch itself. How many rows pass each operator 
 after it, with the panes that the watermark has closed; so a batch is learnt from when the next one
 has ended.
 
-    progress of batch n      rows of each stream, seconds, backlog
+    progress of batch n      rows of each stream, seconds, backlog, answers that pass operators
     progress of batch n+1    shares of the rows of batch n that pass each operator
 """
 
@@ -14,7 +14,7 @@ import json
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,16 +26,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
-from penstock.control.snapshot import Snapshot
+from penstock.control.prior import Prior
 from penstock.control.statistics import Statistics
+from penstock.engine.backlog import backlog
+from penstock.engine.looking import look
 from penstock.engine.part import Part
+from penstock.engine.passing import rows_passed
 from penstock.engine.results import rows_of
 from penstock.network.operators import (
     Aggregate,
     Operator,
     Source,
     base,
-    depth,
     feeds,
     inputs,
     kind,
@@ -52,28 +54,6 @@ KEPT = 100
 """Batches that can be looked at again."""
 
 Write = Callable[[DataFrame, int], None]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The statistics of a network at one moment; `str()` is a table to look at.
-
-    Args:
-        parts: of each Spark stream of the network.
-    """
-
-    parts: tuple[Snapshot, ...]
-
-    def table(self) -> list[dict[str, object]]:
-        """Plain rows, streams first, then operators, then queries; `of` says which."""
-        return [row for part in self.parts for row in part.table()]
-
-    def to_json(self) -> list[dict[str, object]]:
-        """The same as plain values."""
-        return [part.to_json() for part in self.parts]
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.parts))
 
 
 @dataclass
@@ -99,19 +79,17 @@ class Measure:
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
+    _passed: Counter[Operator] = field(default_factory=Counter)
     _seen: dict[Operator, Answers] = field(default_factory=dict)
-    _told: list[Operator] = field(init=False)
     _asides: list[Aside] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         names, graph = self.part.graph.names, self.part.graph
-        # What stands above windows is not counted, and a number for it would be a guess.
-        self._told = [o for o in graph.operators if depth(o) == int(isinstance(o, Aggregate))]
         self._asides = asides(graph.sources)
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
         self.statistics = Statistics(
-            {names[one]: kind(one) for one in self._told},
+            {names[one]: kind(one) for one in graph.operators},
             [source.name for source in graph.sources],
             list(graph.queries),
         )
@@ -127,11 +105,21 @@ class Measure:
         Args:
             batch: answers, in memory.
         """
-        found = self.part.look(batch, MOST)
+        found = look(self.part, batch, MOST)
         if found:
             self._next_look = self.clock() + EVERY
             with self._lock:
                 self._seen.update(found.items())
+
+    @property
+    def prior(self) -> Prior:
+        """What operators are believed to cost."""
+        return self.statistics.prior
+
+    def believe(self, prior: Prior) -> None:
+        """Takes another belief, from a calibration."""
+        with self._lock:
+            self.statistics.believe(prior)
 
     def _note_time(self, report: Mapping[str, Any]) -> None:
         latest = report.get("eventTime", {}).get("max")
@@ -158,10 +146,13 @@ class Measure:
                 if not report["numInputRows"] and self._waiting is not None:
                     # It only closed windows: what it tells belongs to the batch before it.
                     self._read_shares(report)
+                    self._read_passed(report)
                     continue
                 if self._waiting is not None:
                     self._read_shares(report)
                     self._learn(self._waiting)
+                self._passed.clear()
+                self._read_passed(report)
                 self._waiting = dict(report)
 
     def _keep_aside(self, report: Mapping[str, Any]) -> None:
@@ -188,16 +179,23 @@ class Measure:
                     if base(one) == source:
                         self._shares[_key(one, names)] = rows / whole
 
+    def _read_passed(self, report: Mapping[str, Any]) -> None:
+        """The answers that pass operators on windows; they are told in the batch itself."""
+        if self.part.metric is not None:
+            seen = report.get("observedMetrics", {})
+            self._passed.update(rows_passed(seen, self.part.on_windows, self.part.metric))
+
     def _observation(self, report: Mapping[str, Any]) -> Observation:
         graph = self.part.graph
         rows = self._rows(report)
         out = self._rows_out(rows)
+        known = {one for operators in self.part.on_windows.values() for one in operators}
         flows = {
             graph.names[one]: Flow(
                 rows[one.name] if isinstance(one, Source) else sum(out[i] for i in inputs(one)),
-                None if isinstance(one, Aggregate) else out[one],
+                None if isinstance(one, Aggregate) and one not in known else out[one],
             )
-            for one in self._told
+            for one in graph.operators
         }
         at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         seconds = report["durationMs"].get("triggerExecution", 0) / 1000
@@ -206,7 +204,7 @@ class Measure:
             seconds=seconds,
             at=at + seconds,
             rows=rows,
-            backlog=_backlog(report, graph.sources),
+            backlog=backlog(report, graph.sources),
             operators=flows,
             queries=self._answers(),
         )
@@ -223,18 +221,17 @@ class Measure:
         }
 
     def _rows_out(self, rows: Mapping[str, float]) -> dict[Operator, float]:
-        """Rows that each operator below the windows hands on."""
-        names, out = self.part.graph.names, dict[Operator, float]()
-        for one in self._told:
-            if isinstance(one, Source):
-                out[one] = rows[one.name]
-            elif not isinstance(one, Aggregate):
-                out[one] = sum(
-                    rows[source.name] * self._shares.get(_key(feed, names), 1.0)
-                    for feed in feeds(one)
-                    if isinstance(source := base(feed), Source)
-                )
-        return out
+        """Rows that each operator hands on; of windows that nothing stands on they are unknown."""
+        names = self.part.graph.names
+
+        def handed_on(feed: Operator) -> float:
+            of = base(feed)
+            if isinstance(of, Aggregate):
+                return self._passed[feed]
+            whole = rows[of.name]
+            return whole if feed == of else whole * self._shares.get(_key(feed, names), 1.0)
+
+        return {one: sum(map(handed_on, feeds(one))) for one in self.part.graph.operators}
 
     def _answers(self) -> dict[str, Answers]:
         queries = self.part.graph.queries
@@ -256,22 +253,3 @@ def asides(sources: Sequence[Source]) -> list[Aside]:
 def _key(feed: Operator, names: Mapping[Operator, str]) -> str:
     """A feed is no operator of the graph where a union was taken apart: its text is its name."""
     return names.get(feed) or f"{base(feed)} {feed}"
-
-
-def _backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, float]:
-    """Rows that wait, where the source says so."""
-    found = {}
-    for source, told in zip(sources, report["sources"], strict=False):
-        if isinstance(told.get("latestOffset"), dict) and isinstance(told.get("endOffset"), dict):
-            found[source.name] = float(_behind(told["endOffset"], told["latestOffset"]))
-    return found
-
-
-def _behind(end: Mapping[str, Any], latest: Mapping[str, Any]) -> int:
-    """Offsets of Kafka that are not yet read: topic → partition → offset."""
-    total = 0
-    for topic, partitions in latest.items():
-        if isinstance(partitions, dict):
-            read = end.get(topic) or {}
-            total += sum(int(at) - int(read.get(p, 0)) for p, at in partitions.items())
-    return max(0, total)

@@ -16,12 +16,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.drops.plan import Plan
 from penstock.engine.failures import cause
-from penstock.engine.measure import Measure, Reading, Write
+from penstock.engine.measure import Measure, Write
 from penstock.engine.network import Network
-from penstock.engine.part import Part, check_types, united
+from penstock.engine.part import Part
+from penstock.engine.reading import Reading
+from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.shed_accounts import SHED_ACCOUNTS, shed_in
 from penstock.engine.shedder import Mode, Shed, Shedder
+from penstock.engine.together import check_types, united
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate, base, feeds
@@ -49,6 +52,7 @@ class RunningPart:
     queries: tuple[str, ...]
     measure: Measure | None = None
     shedder: Shedder | None = None
+    rehearsal: Rehearsal | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class NetworkRun:
     def stop(self) -> None:
         """Stops all streams; they can be started again from their checkpoint."""
         for part in self.parts:
+            if part.rehearsal is not None:
+                part.rehearsal.cancel()
             part.run.stop()
         self._catch_up()
 
@@ -187,7 +193,10 @@ def launch(
             deliver = _delivery(part, names, sink, sinks, measure=measure, shedder=shedder)
             run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
-            started.append(RunningPart(run, part, names, measure, shedder))
+            rehearsal = Rehearsal(part, measure)
+            if not _ends(trigger):
+                rehearsal.start()
+            started.append(RunningPart(run, part, names, measure, shedder, rehearsal))
         for name in network.split.alone:
             query = network.queries[name]
             assert isinstance(query, WindowQuery)  # noqa: S101 - the split has looked
@@ -196,12 +205,16 @@ def launch(
             run = query.start(where, foreach_batch=write, trigger=trigger)
             started.append(RunningPart(run, None, (name,)))
     except (PySparkException, Py4JError, ValueError, TypeError, PenstockError) as error:
-        for running in started:
-            running.run.stop()
+        NetworkRun(network, tuple(started)).stop()
         if isinstance(error, PenstockError):
             raise
         raise UsageError(f"the network cannot start: {cause(str(error))}") from error
     return NetworkRun(network, tuple(started))
+
+
+def _ends(trigger: Mapping[str, Any] | None) -> bool:
+    """Whether a stream ends by itself: then it is not worth a calibration."""
+    return bool({"availableNow", "once"} & (trigger or {}).keys())
 
 
 def _start(

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -72,6 +73,17 @@ def first_batch(
         except PySparkException:
             return None  # the stream itself will say what is wrong with its source
     return found[0] if found else None
+
+
+def first_rows(rows: DataFrame, most: int) -> pa.Table | None:
+    """Some rows of the first batch; None if there was none in time, or none in it.
+
+    Args:
+        rows: a streaming DataFrame.
+        most: how many.
+    """
+    found = first_batch(rows, lambda batch: batch.limit(most).toArrow())
+    return found if found is not None and found.num_rows else None
 
 
 class _SeenEnough(Exception):

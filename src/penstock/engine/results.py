@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.engine.columns import window_time
 from penstock.engine.operators import built
-from penstock.engine.progress import watermarked
-from penstock.engine.schema import has_watermark
+from penstock.engine.progress import watermarked, without_punctuation
+from penstock.engine.schema import own_watermark
 from penstock.engine.step import quoted
 from penstock.errors import UsageError, complaint
 from penstock.network.operators import Expression, Filter, Handle, Map, Operator, Source, upstream
@@ -36,9 +37,15 @@ def rows_of(source: Source) -> DataFrame:
 def source_with_watermark(source: Source) -> DataFrame:
     """The rows of a stream with its watermark; a stream that brings one along keeps it."""
     rows = rows_of(source)
-    if source.event_time is None or not rows.isStreaming or _brings_one(rows, source.event_time):
+    time = source.event_time
+    if time is None or not rows.isStreaming or own_watermark(rows, time) is not None:
         return rows
-    return watermarked(rows, source.event_time, source.slack, source.progress)
+    return watermarked(rows, time, source.slack, source.progress)
+
+
+def data_of(source: Source) -> DataFrame:
+    """The rows of a stream that are data, without a watermark of ours."""
+    return without_punctuation(rows_of(source), source.progress)
 
 
 def built_with_watermark(node: Operator) -> DataFrame:
@@ -59,11 +66,6 @@ def never(event_time: str | None) -> Column | None:
     return F.unix_micros(F.col(quoted(event_time))) == F.lit(-(1 << 63))
 
 
-def _brings_one(rows: DataFrame, event_time: str) -> bool:
-    noted = next(f for f in rows.schema.fields if f.name.lower() == event_time.lower()).metadata
-    return "spark.watermarkDelayMs" in noted and has_watermark(rows)
-
-
 def results_of(query: WindowQuery) -> Stream:
     """The answers of a query as a stream."""
     from penstock.engine.stream import Stream  # noqa: PLC0415 - a stream makes queries itself
@@ -81,8 +83,7 @@ def results_of(query: WindowQuery) -> Stream:
         answers = query_of_none.dataframe()
     else:
         answers = query.dataframe()
-    due = F.timestamp_micros(F.unix_micros("window_end") - 1)
-    rows = answers.withColumn(WINDOW_TIME, due)
+    rows = answers.withColumn(WINDOW_TIME, window_time())
     node = query.node
     if isinstance(node, Map):  # a SELECT list of its own
         node = replace(node, columns=(*node.columns, (WINDOW_TIME, Expression(WINDOW_TIME))))

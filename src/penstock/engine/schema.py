@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from penstock.engine.columns import WATERMARK
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.step import quoted
 from penstock.errors import SchemaError, complaint, did_you_mean
@@ -96,6 +97,12 @@ def has_watermark(rows: DataFrame) -> bool:
     with contextlib.redirect_stdout(said):
         rows.explain(extended=True)
     return "EventTimeWatermark" in said.getvalue()
+
+
+def own_watermark(rows: DataFrame, event_time: str) -> int | None:
+    """How far the watermark that rows bring along stays behind, in microseconds; None without."""
+    noted = column(rows, "event_time", event_time).metadata.get(WATERMARK)
+    return None if noted is None or not has_watermark(rows) else int(noted) * 1000
 
 
 def check_keys(rows: DataFrame, keys: tuple[str, ...]) -> None:

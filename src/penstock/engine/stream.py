@@ -20,7 +20,7 @@ from penstock.engine.operators import (
     joined,
     same_columns,
 )
-from penstock.engine.schema import column, has_watermark
+from penstock.engine.schema import column, own_watermark
 from penstock.engine.window_query import Windowed
 from penstock.errors import SpecificationError, UsageError, complaint
 from penstock.network.operators import Operator, Source, Union, filtered, upstream
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from penstock.windows.amounts import DomainUnit
     from penstock.windows.durations import Duration, Instant
-
-WATERMARK = "spark.watermarkDelayMs"
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,7 @@ class Stream:
     @cached_property
     def own_watermark(self) -> int | None:
         """How far the watermark that the rows bring along stays behind, in microseconds."""
-        if self.event_time is None:
-            return None
-        noted = column(self.rows, "event_time", self.event_time).metadata.get(WATERMARK)
-        if noted is None or not has_watermark(self.rows):
-            return None
-        return int(noted) * 1000
+        return None if self.event_time is None else own_watermark(self.rows, self.event_time)
 
     @property
     def unit(self) -> DomainUnit:

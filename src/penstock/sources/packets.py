@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +73,10 @@ class Packets:
         made = Made(self.traffic)
         playing = Playing(made, self.speed, self.most, self.partitions, self.clock)
         return playing.load(spark, schema, batch=self.batch)
+
+    def behind(self, read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
+        """The packets that are due, but not made: to draw them would take too long."""
+        return float(self.traffic.expected(read["step"], newest["step"]).sum())
 
     def describe(self) -> str:
         """One line for a report."""

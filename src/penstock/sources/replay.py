@@ -64,6 +64,10 @@ class Replay:
         playing = Playing(self.trace, self.speed, self.most, self.partitions, self.clock)
         return playing.load(spark, schema, batch=self.batch)
 
+    def behind(self, read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
+        """The rows that are due, but not read; a step is a row."""
+        return float(max(0, newest["step"] - read["step"]))
+
     def describe(self) -> str:
         """One line for a report."""
         what = "rows in memory" if isinstance(self.trace, Rows) else without_login(self.trace.path)

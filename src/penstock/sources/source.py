@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,4 +23,18 @@ class Source(Protocol):
 
     def describe(self) -> str:
         """One line for a report or a picture; no secret is in it."""
+        ...
+
+
+@runtime_checkable
+class Queue(Protocol):
+    """A source whose offsets tell how many of its rows wait."""
+
+    def behind(self, read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
+        """The rows from one offset to another; a fraction where they are expected, not counted.
+
+        Args:
+            read: where a batch has ended, as Spark reports it.
+            newest: how far the source could be read then.
+        """
         ...

@@ -1,0 +1,29 @@
+"""What a network says of itself when it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.control.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The statistics of a network at one moment; `str()` is a table to look at.
+
+    Args:
+        parts: of each Spark stream of the network.
+    """
+
+    parts: tuple[Snapshot, ...]
+
+    def table(self) -> list[dict[str, object]]:
+        """Plain rows, streams first, then operators, then queries; `of` says which."""
+        return [row for part in self.parts for row in part.table()]
+
+    def to_json(self) -> list[dict[str, object]]:
+        """The same as plain values."""
+        return [part.to_json() for part in self.parts]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.parts))
