@@ -1,0 +1,122 @@
+"""Sentences: why a drop is there, why a query is closed, what could not be met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.planning.levels import Roles, never_shed
+from penstock.planning.subset import Option
+from penstock.planning.workload import Floats, Workload
+from penstock.windows.durations import format_duration
+
+
+def share(value: float) -> str:
+    """A share in percent, with as many digits as it takes to tell it from 0 and from all.
+
+    >>> share(0.5), share(0.031), share(0.0004), share(0.996)
+    ('50 %', '3.1 %', '0.04 %', '99.6 %')
+    """
+    percent = 100 * value
+    if percent in (0, 100) or 10 <= percent < 99:  # noqa: PLR2004 - per cent
+        return f"{percent:.0f} %"
+    return f"{percent:.3g} %" if percent >= 99 else f"{percent:.2g} %"  # noqa: PLR2004
+
+
+def why_random(
+    load: Workload, keep: Floats, cut: tuple[int, int], neediest: Sequence[int], saved: float
+) -> str:
+    """Why a random drop stands on an arc.
+
+    Args:
+        load: the network.
+        keep: of each node.
+        cut: the arc.
+        neediest: of each node, the query that needs the most.
+        saved: seconds per second.
+    """
+    a, x = cut
+    most = load.queries[neediest[x]].name
+    saves = f"it saves {share(saved / load.total)} of the load"
+    if not load.parents[a]:
+        return (
+            f"of what stands on {load.nodes[x].name}, {most} needs the most, "
+            f"{share(float(keep[x]))} of the rows; {saves}"
+        )
+    above = load.queries[neediest[a]].name
+    return (
+        f"{above} needs {share(float(keep[a]))} of the rows of {load.nodes[a].name}, "
+        f"but from here on {share(float(keep[x]))} are enough, for {most}; {saves}"
+    )
+
+
+def why_windows(load: Workload, option: Option, p: float, queries: Sequence[str]) -> str:
+    """Why a window drop stands before an operator.
+
+    Args:
+        load: the network.
+        option: the drop.
+        p: the share of windows.
+        queries: whose windows it drops.
+    """
+    span = option.span
+    kept = span.kept(p, option.batch * span.slide)
+    early = (
+        f"the windows beside a dropped batch leave {share(1 - kept)} of the rows to nobody"
+        if kept < 1
+        else f"B = {option.batch} is less than the overlap {span.overlap}: no row is dropped, only "
+        "what follows from it"
+    )
+    whose = "the windows of " + ", ".join(queries)
+    saved = share((p * option.saves - option.costs) / load.total)
+    where = "the first point after which there are only "
+    return f"{where}{whose}, all of one kind; {early}; it saves {saved} of the load"
+
+
+def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
+    """Why queries are closed."""
+    for number in roles.closed:
+        query = load.queries[number]
+        if number in roles.not_admitted:
+            gap = "any gap" if query.max_gap is None else f"at most {query.max_gap} windows in a row"
+            yield (
+                f"{query.name} is closed: with the gaps that queries tolerate (its own: {gap}) the "
+                "load stays above the capacity, and it is the costliest of them"
+            )
+        else:
+            yield (
+                f"{query.name} is closed: its priority is {query.priority}, and queries of a "
+                "higher one (a smaller number) do not have enough already"
+            )
+
+
+def too_much(
+    load: Workload, roles: Roles, after: float, lost: Mapping[int, float]
+) -> Iterator[str]:
+    """What could not be met, and which queries did not help."""
+    if not roles.sampled and not roles.windows:
+        return
+    for number in roles.whole:
+        query = load.queries[number]
+        if never_shed(query):
+            reason = (
+                "rows must not be missing in a row, and a random drop cannot promise that"
+                if query.rows
+                else "a sample of its rows has no error bound; answers = 'subset' drops windows"
+            )
+            yield f"{query.name} is never shed: {reason}"
+    for number in roles.windows:
+        query = load.queries[number]
+        window = load.nodes[query.node].window
+        if number not in lost and window is not None and query.max_gap is not None:
+            overlap = max(1, window.range // window.slide)
+            if query.max_gap < overlap:
+                yield (
+                    f"{query.name} loses no window: each row is in {overlap} windows "
+                    f"({format_duration(window.range)} every {format_duration(window.slide)}), and "
+                    f"only {query.max_gap} in a row may be missing, so none is in dropped ones only"
+                )
+    if after > load.capacity * (1 + 1e-6):
+        yield (
+            f"the load stays at {after / load.capacity:.2f} times the capacity: "
+            "what is left cannot be dropped"
+        )
