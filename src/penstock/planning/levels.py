@@ -13,7 +13,8 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from penstock.planning.workload import Asked, Workload
+from penstock.planning.asked import Asked
+from penstock.planning.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)

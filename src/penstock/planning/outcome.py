@@ -25,9 +25,7 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
         windows: window drops.
     """
     reasons = _why_random(load, roles, found)
-    random = [
-        RandomDrop(_arc(load, a, x), min(1.0, float(found.keep[x]))) for a, x in found.cuts
-    ]
+    random = [RandomDrop(_arc(load, a, x), min(1.0, float(found.keep[x]))) for a, x in found.cuts]
     drops: list[WindowDrop] = []
     lost: dict[int, float] = {}
     for option, p in windows.drops:

@@ -1,10 +1,10 @@
 """From a workload to a plan: who sheds, how much, and where.
 
-    levels       priorities: higher ones whole, lower ones closed, one of them sheds     (S8)
-    admission    if even the most that the queries tolerate is too little, some close     (D4)
-    split        what is too much is split between windows and samples, by weight
-    subset       window drops, for the queries that want whole windows                    (D6, D9)
-    placement    random drops, for all others                                             (S6, S7, S10)
+levels       priorities: higher ones whole, lower ones closed, one of them sheds     (S8)
+admission    if even the most that the queries tolerate is too little, some close     (D4)
+split        what is too much is split between windows and samples, by weight
+subset       window drops, for the queries that want whole windows                    (D6, D9)
+placement    random drops, for all others                                             (S6, S7, S10)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def plan(load: Workload) -> Planned:
     Args:
         load: the network with its statistics.
 
-    >>> from penstock.planning.workload import Asked, Node
+    >>> from penstock.planning.asked import Asked, Node
     >>> nodes = (Node("packets", cost=0.0, rate=100.0), Node("web", (0,), cost=0.02))
     >>> found = plan(Workload(nodes, (Asked("web", 1, hardness=0.0001),)))
     >>> found.plan.random, found.before, found.after

@@ -38,10 +38,9 @@ def why_random(
     most = load.queries[neediest[x]].name
     saves = f"it saves {share(saved / load.total)} of the load"
     if not load.parents[a]:
-        return (
-            f"of what stands on {load.nodes[x].name}, {most} needs the most, "
-            f"{share(float(keep[x]))} of the rows; {saves}"
-        )
+        needs = f"{most} needs {share(float(keep[x]))} of the rows"
+        alone = len(load.children[x]) == 0
+        return f"{needs}; {saves}" if alone else f"{needs}, and no other query more; {saves}"
     above = load.queries[neediest[a]].name
     return (
         f"{above} needs {share(float(keep[a]))} of the rows of {load.nodes[a].name}, "
@@ -77,7 +76,9 @@ def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
     for number in roles.closed:
         query = load.queries[number]
         if number in roles.not_admitted:
-            gap = "any gap" if query.max_gap is None else f"at most {query.max_gap} windows in a row"
+            gap = (
+                "any gap" if query.max_gap is None else f"at most {query.max_gap} windows in a row"
+            )
             yield (
                 f"{query.name} is closed: with the gaps that queries tolerate (its own: {gap}) the "
                 "load stays above the capacity, and it is the costliest of them"

@@ -48,9 +48,9 @@ def solve(work: Floats, demand: Floats, capacity: float) -> float:
         demand: of each, as in `least_rates`.
         capacity: seconds per second for all of them.
 
-    >>> solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 0.6)
+    >>> round(solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 0.6), 9)
     2.0
-    >>> solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 1.9)  # the second is whole by then
+    >>> round(solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 1.9), 9)  # the second is whole
     9.0
     """
     whole = np.isinf(demand)

@@ -84,7 +84,7 @@ def _one(
     for number in asked:
         # An answer by itself is a window of one row, and there is one in every slide.
         gap = load.queries[number].max_gap
-        parts.append(window and Span(1, window.slide, gap, window.kind))
+        parts.append(None if window is None else Span(1, window.slide, gap, window.kind))
     weight = sum(load.queries[number].weight for number in asked)
     weight += sum(found[child].weight for child in fed)
     known = [part for part in parts if part is not None]
@@ -97,7 +97,9 @@ def _one(
         return Below(span, total, weight, children, above, answers=answers)
     if span is not None:
         above = _merged([above, {span.extent: work}])
-    whole = window and span and pipeline(Span(window.range, window.slide, None, window.kind), span)
+    whole = None
+    if window is not None and span is not None:
+        whole = pipeline(Span(window.range, window.slide, None, window.kind), span)
     return Below(whole, float(load.work[x]), weight, children, above)
 
 
