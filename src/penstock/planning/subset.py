@@ -153,7 +153,7 @@ def filled(options: Iterable[Option], needed: float) -> Dropped:
         needed: seconds per second.
     """
     drops = []
-    for one in sorted(options, key=lambda one: one.weight / one.saves):
+    for one in sorted(options, key=lambda one: (one.weight / one.saves, one.node)):
         if needed <= 0:
             break
         share = min(one.most, (needed + one.costs) / one.saves)
