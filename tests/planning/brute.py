@@ -73,7 +73,8 @@ def errors(load: Workload, rates: np.ndarray) -> np.ndarray:
     c = np.array(
         [math.sqrt(q.hardness / 2 * math.log(2 / load.delta)) * q.weight for q in load.queries]
     )
-    return np.where(rates < 1, c / rates, 0.0).max(axis=1)
+    greatest: np.ndarray = np.where(rates < 1, c / rates, 0.0).max(axis=1)
+    return greatest
 
 
 def grid(queries: int) -> np.ndarray:

@@ -100,7 +100,7 @@ def test_a_query_that_needs_not_be_shed_has_no_error():
     found = plan(hard)
     assert found.outcomes["q2"].whole
     assert found.outcomes["q1"].keep == pytest.approx(0.9)
-    assert found.plan.random == (RandomDrop(Arc("A", "B"), pytest.approx(0.9)),)
+    assert found.plan.random == (RandomDrop(Arc("A", "B"), found.outcomes["q1"].keep),)
     assert found.after == pytest.approx(2.9)
 
 
@@ -131,7 +131,8 @@ def test_rows_as_answers_have_c_1_and_lose_what_is_not_kept():
     found = plan(replace(load, queries=rows))
     one, other = found.outcomes["q1"], found.outcomes["q2"]
     assert other.keep == pytest.approx(2 * one.keep)
-    assert (one.bound, one.lost) == (None, pytest.approx(1 - one.keep))
+    assert one.bound is None
+    assert one.lost == pytest.approx(1 - one.keep)
 
 
 def test_a_query_without_a_bound_is_never_sampled():

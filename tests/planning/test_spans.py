@@ -62,11 +62,9 @@ def test_what_a_drop_keeps_is_all_that_kept_windows_need(first, branches, seed):
             assert needed <= rows
 
 
-@given(
-    windows, st.integers(1, 8), st.lists(st.integers(1, 4), min_size=3, max_size=8), st.data()
-)
-def test_the_share_of_rows_that_stays_is_that_of_a_simulation(span, batch, between, data):
-    #  kept ××××× kept kept ××××× kept …      runs of B dropped windows, each between kept ones
+@given(windows, st.integers(1, 8), st.lists(st.integers(1, 4), min_size=3, max_size=8))
+def test_the_share_of_rows_that_stays_is_that_of_a_simulation(span, batch, between):
+    #  kept ----- kept kept ----- kept …      runs of B dropped windows, each between kept ones
     dropped = [keep for gap in between for keep in [False] * gap + [True] * batch] + [False] * 12
     length = len(dropped) * span.slide
     alive = {

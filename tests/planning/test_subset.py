@@ -200,7 +200,7 @@ def test_every_gap_is_kept_and_every_query_has_one_drop_at_most(seed):
         dropped += drop.queries
         assert 0 < drop.p <= drop.batch / (drop.batch + 1) + 1e-12
         kinds = set()
-        for n, query in enumerate(load.queries):
+        for query in load.queries:
             if number[drop.arc.before] in upstream(load, query.node):
                 if query.name in found.plan.closed:
                     continue

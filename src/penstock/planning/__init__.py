@@ -8,8 +8,9 @@
     levels                    priorities, and who is closed
     sampling, placement       random drops: how much, and where
     spans, spread, subset     window drops: what they keep together, what they save, where
+    panes                     aggregates that are computed together cost once
     planner                   all of it, in order
-    outcome, reasons, result  what becomes of each query, and why; text
+    outcome, reasons, result  what becomes of each query, and why; expected, text
     analysis, uniform         what to compare with
 
 Babcock, Datar and Motwani, "Load Shedding for Aggregation Queries over Data Streams", ICDE 2004;
@@ -19,6 +20,7 @@ Tatbul and Zdonik, "Window-Aware Load Shedding for Aggregation Queries over Data
 
 from penstock.planning.asked import Asked, Node, Window
 from penstock.planning.assume import workload
+from penstock.planning.expected import expected_error, expected_error_of_groups
 from penstock.planning.known import Known
 from penstock.planning.planner import plan
 from penstock.planning.result import Outcome, Planned
@@ -34,6 +36,8 @@ __all__ = [
     "Planned",
     "Window",
     "Workload",
+    "expected_error",
+    "expected_error_of_groups",
     "plan",
     "render",
     "uniform",

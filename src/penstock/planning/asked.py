@@ -38,6 +38,7 @@ class Node:
         rate: rows per second, of a stream.
         aggregate: whether it computes windows.
         window: of an aggregate whose windows can be dropped.
+        panes: whether it stands for the panes that the aggregates it feeds share.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Node:
     rate: float = 0.0
     aggregate: bool = False
     window: Window | None = None
+    panes: bool = False
 
     def __post_init__(self) -> None:
         for what, value in (

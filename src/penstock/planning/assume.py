@@ -5,8 +5,9 @@ A plan is only as good as the guesses, so all of them are said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from penstock.control.checks import known as is_known
 from penstock.network.graph import Graph
@@ -15,14 +16,19 @@ from penstock.network.settings import QuerySettings
 from penstock.planning.asked import Node, Window
 from penstock.planning.guesses import GROUPS, RATE, SELECTIVITY, Guesses
 from penstock.planning.known import Known
+from penstock.planning.panes import share_panes
 from penstock.planning.wanted import Network, asked
 from penstock.planning.workload import Workload
-from penstock.windows import Kind, WindowSpec
+from penstock.windows import DOMAIN_KINDS, Kind, WindowSpec
 from penstock.windows.durations import SECOND
 
 
 def workload(
-    graph: Graph, known: Known, queries: Mapping[str, QuerySettings] | None = None
+    graph: Graph,
+    known: Known,
+    queries: Mapping[str, QuerySettings] | None = None,
+    *,
+    shared_panes: bool = False,
 ) -> tuple[Workload, tuple[str, ...]]:
     """The workload, and a line for each kind of guess in it.
 
@@ -30,6 +36,7 @@ def workload(
         graph: the network.
         known: what was measured, or is given.
         queries: what is wanted of the answers of each; none of them need be there.
+        shared_panes: whether aggregates of the same rows by the same keys cost once (see `panes`).
     """
     names = list(graph.names.values())
     is_known("stream", known.rates, [source.name for source in graph.sources])
@@ -52,7 +59,10 @@ def workload(
         asked(name, number.of(operator), network, wants.get(name), known=known, guesses=guesses)
         for name, operator in graph.queries.items()
     ]
-    return Workload(tuple(nodes), tuple(found)), guesses.said()
+    load = Workload(tuple(nodes), tuple(found))
+    if shared_panes:
+        load = share_panes(load, _alike(graph.operators, names))
+    return load, guesses.said()
 
 
 class _Numbers:
@@ -63,12 +73,24 @@ class _Numbers:
     """
 
     def __init__(self, operators: Sequence[Operator]) -> None:
+        self._operators = operators
         self._same = {id(one): number for number, one in enumerate(operators)}
-        self._equal = {one: number for number, one in enumerate(operators)}
+
+    @cached_property
+    def _equal(self) -> dict[Operator, int]:
+        return {one: number for number, one in enumerate(self._operators)}
 
     def of(self, operator: Operator) -> int:
         found = self._same.get(id(operator))
         return self._equal[operator] if found is None else found
+
+
+def _alike(operators: Sequence[Operator], names: Sequence[str]) -> dict[str, Hashable]:
+    return {
+        name: (tuple(key.lower() for key in operator.query.keys), operator.query.late)
+        for name, operator in zip(names, operators, strict=True)
+        if isinstance(operator, Aggregate) and operator.query.window.kind in DOMAIN_KINDS
+    }
 
 
 def _unit(graph: Graph, known: Known) -> float:

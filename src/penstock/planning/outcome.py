@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
+from penstock.planning.expected import expected_error
 from penstock.planning.levels import Roles, never_shed
 from penstock.planning.placement import Placement, governed
 from penstock.planning.reasons import closed_because, too_much, why_random, why_windows
-from penstock.planning.result import Outcome, Planned, expected_error
+from penstock.planning.result import Outcome, Planned
 from penstock.planning.subset import Dropped, Option
 from penstock.planning.workload import Workload
 
@@ -25,18 +26,22 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
         windows: window drops.
     """
     reasons = _why_random(load, roles, found)
-    random = [RandomDrop(_arc(load, a, x), min(1.0, float(found.keep[x]))) for a, x in found.cuts]
+    random = [
+        RandomDrop(arc, min(1.0, float(found.keep[x])))
+        for a, x in found.cuts
+        for arc in _arcs(load, a, x)
+    ]
     drops: list[WindowDrop] = []
     lost: dict[int, float] = {}
     for option, p in windows.drops:
         numbers = _standing_on(load, roles, option)
         lost |= dict.fromkeys(numbers, p)
         names = tuple(load.queries[n].name for n in numbers)
+        why, span = why_windows(load, option, p, names), option.span
         for a in load.parents[option.node]:
-            arc = _arc(load, a, option.node)
-            span = option.span
-            drops.append(WindowDrop(arc, span.range, span.slide, p, option.batch, names))
-            reasons[arc] = why_windows(load, option, p, names)
+            for arc in _arcs(load, a, option.node):
+                drops.append(WindowDrop(arc, span.range, span.slide, p, option.batch, names))
+                reasons[arc] = why
     closed = tuple(load.queries[n].name for n in roles.closed)
     outcomes = {
         query.name: _outcome(load, number, roles, found, lost.get(number, 0.0))
@@ -46,22 +51,27 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
     before, after = load.total, streams + found.load - windows.saved
     plan = Plan(tuple(random), tuple(drops), closed)
     notes = (*closed_because(load, roles), *too_much(load, roles, after, lost))
-    return Planned(plan, outcomes, before, after, load.capacity, reasons, notes)
+    return Planned(plan, outcomes, before, after, load.capacity, reasons, notes, load.delta)
 
 
-def _arc(load: Workload, a: int, x: int) -> Arc:
-    return Arc(load.nodes[a].name, load.nodes[x].name)
+def _arcs(load: Workload, a: int, x: int) -> list[Arc]:
+    """The arcs of the network that an arc of the workload stands for: panes have no name."""
+    if load.nodes[a].panes:
+        (a,) = load.parents[a]
+    ends = load.children[x] if load.nodes[x].panes else (x,)
+    return [Arc(load.nodes[a].name, load.nodes[end].name) for end in ends]
 
 
 def _why_random(load: Workload, roles: Roles, found: Placement) -> dict[Arc, str]:
     by = governed(load, found)
     work = np.zeros(len(by) + 1)
-    np.add.at(work, by, load.work)
+    np.add.at(work, by, load.by_rows)
     needs = _neediest(load, roles)
-    reasons = {}
+    reasons: dict[Arc, str] = {}
     for a, x in found.cuts:
         saved = (found.keep[a] - found.keep[x]) * work[x]
-        reasons[_arc(load, a, x)] = why_random(load, found.keep, (a, x), needs, saved)
+        why = why_random(load, found.keep, (a, x), needs, saved)
+        reasons |= dict.fromkeys(_arcs(load, a, x), why)
     return reasons
 
 

@@ -51,10 +51,11 @@ def sampled(load: Workload, demand: Floats, capacity: float) -> Placement:
     Args:
         load: the network.
         demand: of each node, as in `least_rates`.
-        capacity: seconds per second for all nodes but streams.
+        capacity: seconds per second for all nodes but streams; what rows cost that no drop can
+            save is part of it.
     """
-    work = np.where(load.streams, 0.0, load.work)
-    scale = solve(work, demand, capacity)
+    capacity -= float(load.work[load.answers & (demand > 0)].sum())
+    scale = solve(load.by_rows, demand, capacity)
     found = place(load, least_rates(demand, scale), scale)
     if not load.drop_cost:
         return found
@@ -96,7 +97,7 @@ def place(load: Workload, rates: Floats, scale: float = math.inf) -> Placement:
                 cuts.append((parents[0], x))
         keep[x] = both[x][at[x]]
     spent = sum(load.drop_cost * load.rows_out[a] * keep[a] for a, _ in cuts)
-    spent += (load.work * keep)[~load.streams].sum()
+    spent += (load.by_rows * keep).sum() + load.work[load.answers & (rates > 0)].sum()
     return Placement(np.array(keep), tuple(cuts), float(spent), scale)
 
 
@@ -121,7 +122,7 @@ def _chosen(
     load: Workload, rates: Sequence[float], above: _Values, both: _Values
 ) -> list[list[bool]]:
     """Of each node, for each share that rows can come with: whether a drop is best."""
-    work, cost = load.work.tolist(), load.drop_cost
+    work, cost = load.by_rows.tolist(), load.drop_cost
     if not cost:
         return _wherever_it_saves(load, work, rates, above)
     best: list[Floats] = [_NOTHING] * len(rates)
@@ -160,8 +161,8 @@ def _as_placed(load: Workload, demand: Floats, found: Placement) -> tuple[Floats
     """Work and demand of each node at which a drop stands, with all that it lets through."""
     by = governed(load, found)
     work = np.zeros(len(by) + 1)  # the last place is for what no drop stands before
-    busy = ~load.streams & (found.keep > 0)
-    np.add.at(work, by[busy], load.work[busy])
+    busy = found.keep > 0
+    np.add.at(work, by[busy], load.by_rows[busy])
     for a, _ in found.cuts:
         work[by[a]] += load.drop_cost * load.rows_out[a]
     return work, np.append(demand, np.inf)

@@ -80,7 +80,7 @@ class _Situation:
             load.spread(dict.fromkeys([*roles.sampled, *roles.whole], 1.0)) == 0
         )
         choices = Choices(load, roles.windows, only.tolist())
-        some: NDArray[np.bool_] = np.isfinite(demand) & (demand > 0) & ~load.streams
+        some: NDArray[np.bool_] = np.isfinite(demand) & (demand > 0)
         weight = [
             float(np.mean([load.queries[n].weight for n in numbers] or [1.0]))
             for numbers in (roles.sampled, roles.windows)
@@ -90,7 +90,7 @@ class _Situation:
             choices,
             streams=float(load.work[load.streams].sum()),
             excess=float(load.work[(demand > 0) | load.streams].sum()) - load.capacity,
-            by_samples=float((load.work * (1 - np.clip(demand, LEAST, TOLERABLE)))[some].sum()),
+            by_samples=float((load.by_rows * (1 - np.clip(demand, LEAST, TOLERABLE)))[some].sum()),
             by_windows=choices.most().saved,
             weights=(weight[0], weight[1]),
         )

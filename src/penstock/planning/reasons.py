@@ -60,7 +60,7 @@ def why_windows(load: Workload, option: Option, p: float, queries: Sequence[str]
     span = option.span
     kept = span.kept(p, option.batch * span.slide)
     early = (
-        f"the windows beside a dropped batch leave {share(1 - kept)} of the rows to nobody"
+        f"{share(1 - kept)} of the rows are in dropped windows only"
         if kept < 1
         else f"B = {option.batch} is less than the overlap {span.overlap}: no row is dropped, only "
         "what follows from it"
@@ -85,8 +85,8 @@ def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
             )
         else:
             yield (
-                f"{query.name} is closed: its priority is {query.priority}, and queries of a "
-                "higher one (a smaller number) do not have enough already"
+                f"{query.name} is closed: its priority is {query.priority}, and what there is does "
+                "not suffice for those that come before it"
             )
 
 

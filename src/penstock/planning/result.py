@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -17,9 +16,10 @@ class Outcome:
     Args:
         answers: "approximate" or "subset".
         keep: the share of rows that its answers are computed from; 0 if it is closed.
-        bound: the relative error that an answer exceeds with probability δ at most; None where
-            answers have none: rows, windows, and those that were closed.
-        error: the relative error that is to be expected on the average; None as for the bound.
+        bound: the relative error that an answer exceeds with probability δ at most, of the worst
+            group; None where answers have none: rows, windows, and those that were closed.
+        error: the relative error of the same group that is to be expected on the average; None as
+            for the bound.
         lost: the share of its answers, windows or rows, that is missing.
     """
 
@@ -47,6 +47,7 @@ class Planned:
         capacity: seconds of work per second that can be done.
         reasons: of each drop, a sentence that says why it is there.
         notes: sentences about the whole: what could not be met, and what was closed.
+        delta: the probability with which an error may be greater than its bound.
     """
 
     plan: Plan
@@ -56,6 +57,7 @@ class Planned:
     capacity: float
     reasons: Mapping[Arc, str]
     notes: tuple[str, ...] = ()
+    delta: float = 0.01
 
     @property
     def enough(self) -> bool:
@@ -84,19 +86,3 @@ class Planned:
             "queries": {name: asdict(one) for name, one in self.outcomes.items()},
             "notes": list(self.notes),
         }
-
-
-def expected_error(hardness: float, keep: float) -> float:
-    """The mean relative error of a sampled sum, much below the bound that nearly always holds.
-
-    The estimate is nearly normal with the variance Σv²·(1-P)/P, and the mean distance of a normal
-    variable from its mean is √(2/π) deviations.
-
-    Args:
-        hardness: Σv²/(Σv)² of a window.
-        keep: P.
-
-    >>> round(expected_error(1 / 10_000, 0.2), 4)
-    0.016
-    """
-    return math.sqrt(2 / math.pi * hardness * (1 - keep) / keep)

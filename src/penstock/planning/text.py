@@ -24,6 +24,11 @@ def render(found: Planned, graph: Graph, assumed: Sequence[str] = ()) -> str:
         assumed: what was guessed.
     """
     parts = [_load(found), trees(graph, _notes(found, graph)), _queries(found)]
+    if found.greatest_bound:
+        parts[-1] += (
+            "\nan answer (where there are groups, that of the worst) is off by more than its bound "
+            f"in {100 * found.delta:g} % of cases at most"
+        )
     parts += ["\n".join(_why(found))] if found.reasons else []
     parts += ["\n".join(["note", *(f"  {note}" for note in found.notes)])] if found.notes else []
     if assumed:
@@ -47,7 +52,9 @@ def _notes(found: Planned, graph: Graph) -> dict[Operator, str]:
     for one in found.plan.windows:
         notes.setdefault(one.arc.before, []).append(_windows(one))
     for name in found.plan.closed:
-        notes.setdefault(name, []).append("closed")
+        answering = graph.names[graph.queries[name]]
+        said = "closed" if answering == name else f"{name} is closed"
+        notes.setdefault(answering, []).append(said)
     return {
         operator: "; ".join(dict.fromkeys(notes[name]))
         for operator, name in graph.names.items()
@@ -80,7 +87,8 @@ def _cells(name: str, one: Outcome) -> tuple[str, ...]:
     bound, error = (
         "exact" if value is None else f"± {share(value)}" for value in (one.bound, one.error)
     )
-    return name, one.answers, share(one.keep), bound, error, share(one.lost)
+    rows = "-" if one.bound is None and one.keep == 1 else share(one.keep)
+    return name, one.answers, rows, bound, error, share(one.lost)
 
 
 def _why(found: Planned) -> Iterator[str]:

@@ -23,14 +23,17 @@ def uniform(load: Workload) -> Planned:
         load: the network with its statistics.
     """
     cuts = [(a, x) for x, several in enumerate(load.parents) for a in several if load.streams[a]]
-    work = float(load.work[~load.streams].sum())
+    work = float(load.by_rows.sum())
     looking = load.drop_cost * sum(float(load.rows_out[a]) for a, _ in cuts)
-    left = load.capacity - float(load.work[load.streams].sum())
+    rest = float(load.work[load.answers].sum())
+    left = load.capacity - float(load.work[load.streams].sum()) - rest
     numbers = tuple(range(len(load.queries)))
     keep = np.ones(len(load.nodes))
     if left >= work:
-        return planned(load, Roles(numbers, (), ()), Placement(keep, (), work, np.inf), Dropped())
+        return planned(
+            load, Roles(numbers, (), ()), Placement(keep, (), work + rest, np.inf), Dropped()
+        )
     share = min(1.0, max(LEAST, (left - looking) / work))
     keep[~load.streams] = share
-    found = Placement(keep, tuple(cuts), share * work + looking, np.nan)
+    found = Placement(keep, tuple(cuts), share * work + looking + rest, np.nan)
     return planned(load, Roles((), numbers, ()), found, Dropped())

@@ -114,6 +114,19 @@ class Workload:
         """Which nodes are streams: no drop stands before them."""
         return np.array([not node.inputs for node in self.nodes])
 
+    @cached_property
+    def answers(self) -> NDArray[np.bool_]:
+        """Which nodes work on answers of windows: a sample of the rows leaves these as many."""
+        found: list[bool] = []
+        for parents in self.parents:
+            found.append(any(found[one] or self.nodes[one].aggregate for one in parents))
+        return np.array(found)
+
+    @cached_property
+    def by_rows(self) -> Floats:
+        """The part of the work that is less if rows are dropped at random."""
+        return np.where(self.streams | self.answers, 0.0, self.work)
+
     def c(self, query: Asked) -> float:
         """C of the paper's §3.1.1: kept with probability P, an answer is off by at most C/P.
 
