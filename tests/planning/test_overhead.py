@@ -29,6 +29,17 @@ def test_no_other_placement_has_a_lower_load(seed, drop_cost):
     )
 
 
+def test_nor_on_hundreds_of_other_networks():
+    rng = random.Random(20040401)
+    for _ in range(500):
+        load = network(rng, drop_cost=rng.choice([0.01, 0.1, 0.5]))
+        wanted = [rng.choice([0.2, 0.5, 1.0]) for _ in load.queries]
+        rates = {query.name: rate for query, rate in zip(load.queries, wanted, strict=True)}
+        found = place(load, set_sampling_rates(load, rates))
+        streams = float(load.work[load.streams].sum())
+        assert found.load + streams == pytest.approx(least_load(load, wanted))
+
+
 @given(seeds, st.sampled_from([0.02, 0.2]))
 def test_no_smaller_error_is_within_the_capacity(seed, drop_cost):
     load = network(random.Random(seed), queries=2, drop_cost=drop_cost)

@@ -79,6 +79,27 @@ def test_the_share_of_rows_that_stays_is_that_of_a_simulation(span, batch, betwe
     assert (lost > 0) == Span(span.range, span.slide, batch).drops_early
 
 
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("span", [Span(4, 1, 7), Span(12, 1, 24), Span(2, 2, 3), Span(10, 2, 7)])
+def test_so_it_is_with_a_coin_for_each_batch_and_two_drops_in_a_row_compensated(span, p):
+    rng, batch = random.Random(3), span.batch
+    dropped: list[bool] = []
+    debt = run = 0
+    for _ in range(4000):
+        falls = rng.random() < p
+        for _ in range(batch):
+            gone = (falls or debt > 0) and run < batch
+            debt += falls - gone
+            run = run + 1 if gone else 0
+            dropped.append(gone)
+    runs = [len(list(same)) for gone, same in itertools.groupby(dropped) if gone]
+    lost = sum(max(0, run * span.slide - span.extent) for run in runs)
+    assert max(runs) <= batch
+    assert sum(dropped) / len(dropped) == pytest.approx(min(p, batch / (batch + 1)), rel=0.05)
+    kept = span.kept(min(p, batch / (batch + 1)), run=batch * span.slide)
+    assert 1 - lost / (len(dropped) * span.slide) == pytest.approx(kept, rel=0.03)
+
+
 @given(windows, st.integers(1, 20))
 def test_at_least_o_of_b_plus_1_rows_stay(span, batch):
     most = batch / (batch + 1)

@@ -47,7 +47,10 @@ def test_what_a_tolerance_leaves_is_said():
     assert found.plan.closed == ("A",)
     assert found.after == 0
     assert "A is closed: with the gaps that queries tolerate" in found.notes[0]
-    assert "at most 7 windows in a row" in found.notes[0]
+    assert (
+        "if at most 7 of its windows in a row are missing, at least 50 % of its rows stay"
+        in (found.notes[0])
+    )
 
 
 def test_without_early_drops_only_what_follows_the_windows_is_saved():
@@ -164,6 +167,7 @@ def test_windows_that_cannot_be_dropped_are_kept_whole():
     found = planned(nodes, [subset("session", 1, 3), Asked("q", 2)], capacity=1.5)
     assert found.outcomes["session"].whole
     assert found.outcomes["q"].keep == pytest.approx(0.5)
+    assert "session loses no window: which rows are in a window of this kind" in found.notes[0]
 
 
 def tree(rng: random.Random) -> Workload:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.planning.asked import Window
 from penstock.planning.levels import Roles, never_shed
+from penstock.planning.spread import answering
 from penstock.planning.subset import Option
 from penstock.planning.workload import Floats, Workload
 from penstock.windows.durations import format_duration
@@ -73,27 +75,31 @@ def why_windows(load: Workload, option: Option, p: float, queries: Sequence[str]
 
 def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
     """Why queries are closed."""
+    windows = _windows(load) if roles.not_admitted else {}
     for number in roles.closed:
         query = load.queries[number]
-        if number in roles.not_admitted:
-            gap = (
-                "any gap" if query.max_gap is None else f"at most {query.max_gap} windows in a row"
-            )
-            yield (
-                f"{query.name} is closed: with the gaps that queries tolerate (its own: {gap}) the "
-                "load stays above the capacity, and it is the costliest of them"
-            )
-        else:
+        if number not in roles.not_admitted:
             yield (
                 f"{query.name} is closed: its priority is {query.priority}, and what there is does "
                 "not suffice for those that come before it"
             )
+            continue
+        stay = ""
+        window = windows[number]
+        if window is not None and query.max_gap is not None:
+            least = min(1.0, window.range / window.slide / (query.max_gap + 1))
+            stay = f"; if at most {query.max_gap} of its windows in a row are missing, at least "
+            stay += f"{share(least)} of its rows stay"
+        yield (
+            f"{query.name} is closed: with the gaps that queries tolerate the load stays above the "
+            f"capacity, and it is the costliest of them{stay}"
+        )
 
 
 def too_much(
     load: Workload, roles: Roles, after: float, lost: Mapping[int, float]
 ) -> Iterator[str]:
-    """What could not be met, and which queries did not help."""
+    """What could not be met, and which queries cannot help."""
     if not roles.sampled and not roles.windows:
         return
     for number in roles.whole:
@@ -105,19 +111,34 @@ def too_much(
                 else "a sample of its rows has no error bound; answers = 'subset' drops windows"
             )
             yield f"{query.name} is never shed: {reason}"
+    windows = _windows(load) if roles.windows else {}
     for number in roles.windows:
-        query = load.queries[number]
-        window = load.nodes[query.node].window
-        if number not in lost and window is not None and query.max_gap is not None:
-            overlap = max(1, window.range // window.slide)
-            if query.max_gap < overlap:
-                yield (
-                    f"{query.name} loses no window: each row is in {overlap} windows "
-                    f"({format_duration(window.range)} every {format_duration(window.slide)}), and "
-                    f"only {query.max_gap} in a row may be missing, so none is in dropped ones only"
-                )
+        query, window = load.queries[number], windows[number]
+        if number in lost:
+            continue
+        if window is None:
+            yield (
+                f"{query.name} loses no window: which rows are in a window of this kind depends on "
+                "the rows before it"
+            )
+        elif query.max_gap is not None and query.max_gap < window.range // window.slide:
+            yield (
+                f"{query.name} loses no window: each row is in {window.range // window.slide} "
+                f"windows ({format_duration(window.range)} every {format_duration(window.slide)}), "
+                f"and only {query.max_gap} in a row may be missing, so none is in dropped ones only"
+            )
     if after > load.capacity * (1 + 1e-6):
         yield (
             f"the load stays at {after / load.capacity:.2f} times the capacity: "
             "what is left cannot be dropped"
         )
+
+
+def _windows(load: Workload) -> dict[int, Window | None]:
+    """The windows of each query's answers."""
+    at = answering(load)
+    found: dict[int, Window | None] = {}
+    for number, query in enumerate(load.queries):
+        base = at[query.node]
+        found[number] = None if base is None else load.nodes[base].window
+    return found

@@ -58,7 +58,7 @@ def below(load: Workload, queries: Iterable[int], only: Sequence[bool]) -> dict[
     asked: dict[int, list[int]] = {}
     for number in queries:
         asked.setdefault(load.queries[number].node, []).append(number)
-    stands_on = _aggregates(load)
+    stands_on = answering(load)
     found: dict[int, Below] = {}
     for x in range(len(load.nodes) - 1, -1, -1):
         if only[x] and load.nodes[x].inputs:
@@ -103,8 +103,8 @@ def _one(
     return Below(whole, float(load.work[x]), weight, children, above)
 
 
-def _aggregates(load: Workload) -> list[int | None]:
-    """The aggregate whose answers come to each node; None if rows of streams or of several do."""
+def answering(load: Workload) -> list[int | None]:
+    """The aggregate whose answers each node hands on; None if rows of streams, or of several."""
     found: list[int | None] = []
     for x, node in enumerate(load.nodes):
         if node.aggregate:
