@@ -86,6 +86,8 @@ def test_json_tells_the_same():
     snapshot = statistics().now
     written = json.loads(json.dumps(snapshot.to_json()))
     assert Known.from_json(written) == Known.from_json([written]) == Known.of(snapshot)
+    with pytest.raises(SpecificationError, match="must name each operator once, got 'packets'"):
+        Known.from_json([written, written])
     with pytest.raises(SpecificationError, match="must be as a snapshot writes them"):
         Known.from_json({"tables": 3})
 

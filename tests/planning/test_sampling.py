@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.drops.plan import Arc, RandomDrop
-from penstock.planning import Asked, Node, Workload, plan, uniform
+from penstock.planning import Asked, Node, Workload, expected_error, plan, uniform
 from penstock.planning.placement import place
 from penstock.planning.sampling import LEAST, set_sampling_rates
 from tests.planning.brute import errors, grid, loads, network, networks
@@ -83,6 +83,14 @@ def test_no_other_drops_with_the_same_rates_have_a_lower_load(load, rng):
 
 
 @given(networks)
+def test_the_reasons_say_all_that_is_saved(load):
+    found = plan(load)
+    said = [found.reasons[drop.arc].rpartition("saves ")[2] for drop in found.plan.random]
+    shares = [float(text.partition(" ")[0]) / 100 for text in said]
+    assert sum(shares) == pytest.approx((found.before - found.after) / found.before, abs=0.03)
+
+
+@given(networks)
 def test_all_queries_that_are_shed_have_the_same_weighted_error(load):
     found = plan(load)
     shed = [
@@ -109,6 +117,10 @@ def test_a_heavier_query_keeps_more():
     light, heavy = Asked("q1", 2), Asked("q2", 3, weight=3.0)
     found = plan(replace(load, queries=(light, heavy)))
     assert found.outcomes["q2"].keep == pytest.approx(3 * found.outcomes["q1"].keep)
+    # Bound and mean error follow from what is kept: C/P, and that of a count of 100 rows.
+    one = found.outcomes["q1"]
+    assert one.bound == pytest.approx(math.sqrt(0.01 / 2 * math.log(200)) / one.keep)
+    assert one.error == expected_error(0.01, one.keep)
 
 
 def test_a_lower_priority_gets_what_is_left():

@@ -75,7 +75,9 @@ class Known:
         """
         parts: list[Any] = values if isinstance(values, list) else [values]
         try:
-            return cls.from_rows(row for part in parts for row in part["table"])
+            rows = [row for part in parts for row in part["table"]]
+            _each_once(rows)
+            return cls.from_rows(rows)
         except (KeyError, TypeError) as error:
             hint = "write it by Snapshot.to_json()"
             got = type(values).__name__
@@ -130,6 +132,16 @@ class Known:
         faster = sum(now.values()) / before if before else 1.0
         hardness = {name: value / faster for name, value in self.hardness.items()}
         return replace(self, rates=now, hardness=hardness)
+
+
+def _each_once(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Streams of Spark that run apart number their operators each for themselves."""
+    seen = set[str]()
+    for row in rows:
+        if row["of"] == "operator" and row["name"] in seen:
+            rule, hint = "must name each operator once", "plan what runs apart by itself"
+            raise SpecificationError(complaint("statistics", rule, row["name"], hint))
+        seen.update([row["name"]] if row["of"] == "operator" else [])
 
 
 def _put(into: dict[str, float], table: Table, key: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.planning.expected import expected_error
 from penstock.planning.levels import Roles, never_shed
@@ -63,16 +61,29 @@ def _arcs(load: Workload, a: int, x: int) -> list[Arc]:
 
 
 def _why_random(load: Workload, roles: Roles, found: Placement) -> dict[Arc, str]:
-    by = governed(load, found)
-    work = np.zeros(len(by) + 1)
-    np.add.at(work, by, load.by_rows)
     needs = _neediest(load, roles)
+    behind = _work_behind(load, found)
     reasons: dict[Arc, str] = {}
     for a, x in found.cuts:
-        saved = (found.keep[a] - found.keep[x]) * work[x]
-        why = why_random(load, found.keep, (a, x), needs, saved)
+        saved = (found.keep[a] - found.keep[x]) * behind[a, x]
+        why = why_random(load, found.keep, (a, x), needs, float(saved))
         reasons |= dict.fromkeys(_arcs(load, a, x), why)
     return reasons
+
+
+def _work_behind(load: Workload, found: Placement) -> dict[tuple[int, int], float]:
+    """Of each drop, the work on all rows that pass its arc, as if none were dropped."""
+    by = governed(load, found)
+    work = [0.0] * (len(by) + 1)
+    for x, spent in enumerate(load.by_rows.tolist()):
+        work[by[x]] += spent if found.keep[x] else 0.0
+    behind: dict[tuple[int, int], float] = {}
+    for x in range(len(by) - 1, -1, -1):
+        if by[x] == x and load.rows_in[x]:
+            for a in load.parents[x]:
+                behind[a, x] = work[x] * float(load.rows_out[a] / load.rows_in[x])
+                work[by[a]] += behind[a, x]
+    return behind
 
 
 def _neediest(load: Workload, roles: Roles) -> list[int]:
