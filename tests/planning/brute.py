@@ -12,8 +12,10 @@ from penstock.planning import Asked, Node, Workload
 GRID = np.linspace(0.05, 1.0, 20)
 
 
-def network(rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0) -> Workload:
-    """A stream or two, a few operators, and an aggregate for each query."""
+def network(
+    rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0, unions: bool = False
+) -> Workload:
+    """A stream or two, a few operators, perhaps a union, and an aggregate for each query."""
     nodes = [
         Node(f"s{n}", rate=rng.choice([1.0, 3.0]), cost=rng.choice([0.0, 0.0, 0.1]))
         for n in range(rng.choice([1, 1, 2]))
@@ -23,6 +25,9 @@ def network(rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0) -> 
         nodes.append(
             Node(f"f{n}", fed, cost=rng.uniform(0, 1), selectivity=rng.choice([0.1, 0.5, 1, 2]))
         )
+    if unions and len(nodes) > 1:
+        two = tuple(rng.sample(range(len(nodes)), 2))
+        nodes.append(Node("u", two, cost=rng.choice([0.0, 0.1])))
     asked = []
     inner = len(nodes)
     for n in range(queries):
@@ -36,7 +41,9 @@ def network(rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0) -> 
     return Workload(load.nodes, load.queries, capacity=capacity, drop_cost=drop_cost)
 
 
-networks = st.integers(0, 2**32).map(lambda seed: network(random.Random(seed)))
+networks = st.tuples(st.integers(0, 2**32), st.booleans()).map(
+    lambda drawn: network(random.Random(drawn[0]), unions=drawn[1])
+)
 
 
 def below(load: Workload, node: int) -> list[int]:

@@ -82,6 +82,14 @@ def test_a_snapshot_tells_all_that_a_plan_needs():
     assert (every.answers, every.max_gap) == ("subset", 20)
 
 
+def test_all_groups_together_are_easier_than_the_worst():
+    snapshot = statistics().now
+    known = Known.of(snapshot, groups="all")
+    # a: 400 and its error in proportion to √1000; b: 2 and √2.
+    assert known.hardness["web"] == pytest.approx(((1000**0.5 + 2**0.5) / 402) ** 2)
+    assert known.hardness["all"] == Known.of(snapshot).hardness["all"]
+
+
 def test_json_tells_the_same():
     snapshot = statistics().now
     written = json.loads(json.dumps(snapshot.to_json()))

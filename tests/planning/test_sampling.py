@@ -62,7 +62,7 @@ def test_no_other_rates_on_a_fine_grid_have_a_lower_greatest_error(load):
 def test_nor_on_thousands_of_other_networks():
     rng = random.Random(20040330)
     for _ in range(2000):
-        check_that_nothing_on_the_grid_is_better(network(rng))
+        check_that_nothing_on_the_grid_is_better(network(rng, unions=rng.random() < 0.3))
 
 
 @given(networks, st.randoms(use_true_random=False))
@@ -72,7 +72,7 @@ def test_no_other_drops_with_the_same_rates_have_a_lower_load(load, rng):
     total = 0.0
     for number, node in enumerate(load.nodes):
         local = rng.choice([1.0, 1.0, 0.3, 0.7])
-        keep.append(keep[node.inputs[0]] * local if node.inputs else 1.0)
+        keep.append(min(keep[i] for i in node.inputs) * local if node.inputs else 1.0)
         total += float(load.work[number]) * keep[-1]
     rates = {query.name: keep[query.node] for query in load.queries}
     found = place(load, set_sampling_rates(load, rates))

@@ -52,3 +52,24 @@ def expected_error_of_groups(groups: Iterable[Moments], keep: float) -> float:
             off += answer * expected_error(one.hardness, keep)
             whole += answer
     return off / whole if whole else 0.0
+
+
+def hardness_of_all(groups: Iterable[Moments]) -> float | None:
+    """The hardness of one sum whose error is that of all groups together; None if they sum to 0.
+
+    The error of each group is in proportion to the root of its hardness.
+
+    Args:
+        groups: the values of each, as `Snapshot.groups` has them.
+
+    >>> one = Moments(100, 100.0, 100.0)
+    >>> round(hardness_of_all([one]), 9), round(hardness_of_all([one, one]), 9)
+    (0.01, 0.01)
+    """
+    answers = [
+        (abs(one.total) / one.windows, one.hardness) for one in groups if one.windows and one.total
+    ]
+    whole = sum(answer for answer, _ in answers)
+    if not whole:
+        return None
+    return (sum(answer * math.sqrt(hard) for answer, hard in answers) / whole) ** 2

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from penstock.control.snapshot import Snapshot
 from penstock.errors import SpecificationError, complaint
 from penstock.network.tables import Table
+from penstock.planning.expected import hardness_of_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,20 @@ class Known:
     hardness: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Known:
+    def of(cls, snapshot: Snapshot, groups: Literal["worst", "all"] = "worst") -> Known:
         """What the statistics of a running network say.
 
         Args:
             snapshot: as `Statistics.now` has it.
+            groups: "worst" plans for the error of the worst group, as the paper does; it often has
+                a row or two. "all" plans for Σ|error| / Σ|answer| over all groups of a window.
         """
-        return cls.from_rows(snapshot.table())
+        found = cls.from_rows(snapshot.table())
+        if groups == "worst":
+            return found
+        every = {name: hardness_of_all(those.values()) for name, those in snapshot.groups.items()}
+        known = {name: value for name, value in every.items() if value is not None}
+        return replace(found, hardness={**found.hardness, **known})
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Known:
