@@ -89,7 +89,6 @@ class Choices:
     """
 
     def __init__(self, load: Workload, queries: Iterable[int], only: Sequence[bool]) -> None:
-        self._load = load
         self._below: dict[int, Below] = below(load, queries, only)
         self.options = {
             x: option for x, one in self._below.items() if (option := _option(load, x, one))
