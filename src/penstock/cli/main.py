@@ -12,6 +12,8 @@ from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
 from penstock.cli.explain import explain
+from penstock.cli.plan import EXAMPLE as PLAN_EXAMPLE
+from penstock.cli.plan import plan_network
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,6 +23,7 @@ app = typer.Typer(
 )
 app.command(epilog=DEMO_EXAMPLE)(demo)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
+app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
 app.add_typer(bench.app, name="bench")
 
 

@@ -4,6 +4,7 @@ latency = "3 seconds"                   [stream.packets]      source, event_time
 answers = "approximate"                 [relation.hosts]      path, format
                                         [view.web]            cql
                                         [query.web_bytes]     cql, weight, answers, …
+                                        [statistics.stream.packets]   rate
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Config:
         file: its name.
         latency: how long after the end of its window an answer is due, in microseconds.
         definitions: the views, then the queries.
+        statistics: what is known of the network without having run it, for `penstock plan`.
     """
 
     file: str
@@ -48,6 +50,7 @@ class Config:
     relations: Mapping[str, RelationSettings]
     definitions: tuple[Definition, ...]
     queries: Mapping[str, QuerySettings]
+    statistics: Table
 
     def outline(self) -> Graph:
         """The graph, as far as it is known without the columns of the streams."""
@@ -84,7 +87,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
         top = Table(file, (), tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {error}") from error
-    top.known("latency", "answers", "stream", "relation", "view", "query")
+    top.known("latency", "answers", "stream", "relation", "view", "query", "statistics")
     for kind, such in (("stream", "packets"), ("query", "web")):
         if not top.table(kind).values:
             message = complaint(
@@ -104,6 +107,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
         {one.name: _relation(one) for one in top.tables("relation")},
         (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),
         {one.name: _query(one, answers) for one in queries},
+        top.table("statistics"),
     )
 
 
@@ -167,13 +171,17 @@ def _definition(table: Table, *, delivered: bool) -> Definition:
 
 
 def _query(table: Table, answers: AnswerKind) -> QuerySettings:
-    table.known("cql", "weight", "answers", "max_gap", "sink")
+    table.known("cql", "weight", "priority", "answers", "max_gap", "sink")
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
         raise table.refused("max_gap", "must be left out where answers are not 'subset'")
-    weight = table.number("weight")
-    sink = table.table("sink").values
+    weight, priority = table.number("weight"), table.number("priority", whole=True)
     return QuerySettings(
-        table.name, 1.0 if weight is None else weight, own, None if gap is None else int(gap), sink
+        table.name,
+        1.0 if weight is None else weight,
+        own,
+        None if gap is None else int(gap),
+        table.table("sink").values,
+        1 if priority is None else int(priority),
     )

@@ -57,6 +57,7 @@ class QuerySettings:
         answers: "approximate" gives all windows with an error bound; "subset" leaves some out.
         max_gap: how many windows in a row may be left out; None if any number.
         sink: where the answers go; `${NAME}` in it is a variable of the environment.
+        priority: its level; 1 is the highest, and a lower one gets what is left.
     """
 
     name: str
@@ -64,3 +65,4 @@ class QuerySettings:
     answers: AnswerKind
     max_gap: int | None
     sink: Mapping[str, Any]
+    priority: int = 1

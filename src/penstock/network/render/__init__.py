@@ -8,6 +8,6 @@ svg         the whole picture
 """
 
 from penstock.network.render.svg import svg
-from penstock.network.render.text import text
+from penstock.network.render.text import text, trees
 
-__all__ = ["svg", "text"]
+__all__ = ["svg", "text", "trees"]

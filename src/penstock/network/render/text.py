@@ -26,11 +26,20 @@ def text(graph: Graph, notes: Mapping[Operator, str] | None = None) -> str:
         graph: the network.
         notes: what else is to be said of an operator, such as "keep 0.4, 120,000 rows/s".
     """
-    drawing = _Drawing(graph, notes or {})
-    trees = ["\n".join(drawing.tree(source)) for source in graph.sources]
     width = max(map(len, graph.queries))
     ways = [f"  {name:<{width}}  {_way(graph, of)}" for name, of in graph.queries.items()]
-    return "\n\n".join([*trees, "\n".join(["queries", *ways])])
+    return "\n\n".join([trees(graph, notes), "\n".join(["queries", *ways])])
+
+
+def trees(graph: Graph, notes: Mapping[Operator, str] | None = None) -> str:
+    """The trees alone.
+
+    Args:
+        graph: the network.
+        notes: as for `text`.
+    """
+    drawing = _Drawing(graph, notes or {})
+    return "\n\n".join("\n".join(drawing.tree(source)) for source in graph.sources)
 
 
 class _Drawing:

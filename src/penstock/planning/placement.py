@@ -1,0 +1,178 @@
+"""Where random drops stand: the least load for the given rates, the drops' own cost included.
+
+    v ─┬─► x        Each operator x needs the share P of the rows. Rows come to it with a share v:
+       │            1, or the P of an operator above at which a drop stands. Either a drop at x
+       │            looks at all of them and leaves P, or x and what is below it work on v.
+
+Where drops cost nothing this is Algorithm 1: a drop wherever a P is smaller than the one above it.
+Where they cost something, one may be worth more further down, behind a filter, or not at all; the
+best choice is found from the queries upwards, for every v that there can be (dynamic programming).
+
+Babcock, Datar and Motwani, ICDE 2004, §3.2 and §4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.planning.sampling import least_rates, solve
+from penstock.planning.workload import Floats, Workload
+
+_ROUNDS = 50
+_ENOUGH = 1e-12
+_NOTHING = np.zeros(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Random drops.
+
+    Args:
+        keep: of each node, the share of the streams' rows that is kept up to it.
+        cuts: where drops stand: from node, to node.
+        load: seconds per second, drops included, without what the streams cost.
+        scale: λ; the greatest weighted error is 1/λ.
+    """
+
+    keep: Floats
+    cuts: tuple[tuple[int, int], ...]
+    load: float
+    scale: float
+
+
+def sampled(load: Workload, demand: Floats, capacity: float) -> Placement:
+    """The placement with the smallest greatest error within a capacity.
+
+    Args:
+        load: the network.
+        demand: of each node, as in `least_rates`.
+        capacity: seconds per second for all nodes but streams; what rows cost that no drop can
+            save is part of it.
+    """
+    capacity -= float(load.work[load.answers & (demand > 0)].sum())
+    scale = solve(load.by_rows, demand, capacity)
+    found = place(load, least_rates(demand, scale), scale)
+    if not load.drop_cost:
+        return found
+    # The drops' own cost is not in that yet. Where they stand is best for a λ; what λ the capacity
+    # then allows is a division. Both in turn: λ never falls, and there are only so many places.
+    best: Placement | None = None
+    for _ in range(_ROUNDS):
+        scale = solve(*_as_placed(load, demand, found), capacity)
+        if best is not None and scale <= best.scale * (1 + _ENOUGH):
+            break
+        best = found = place(load, least_rates(demand, scale), scale)
+    assert best is not None  # noqa: S101 - the first round has set it
+    return best
+
+
+def place(load: Workload, rates: Floats, scale: float = math.inf) -> Placement:
+    """The drops with the least load that leave each node the rate that it needs, or more.
+
+    Args:
+        load: the network.
+        rates: of each node; never more than that of a node that feeds it.
+        scale: λ, if known.
+    """
+    above, both = _values(load, rates.tolist())
+    drops = _chosen(load, rates.tolist(), above, both)
+    keep = np.where(load.streams, 1.0, 0.0).tolist()
+    at = [0] * len(keep)
+    cuts: list[tuple[int, int]] = []
+    for x, rate in enumerate(rates.tolist()):
+        parents = load.parents[x]
+        if not parents or not rate:
+            continue
+        if len(parents) > 1:
+            cuts += [(a, x) for a in parents if keep[a] > rate]
+        else:
+            at[x] = at[parents[0]]
+            if drops[x][at[x]]:
+                at[x] = len(both[x]) - 1
+                cuts.append((parents[0], x))
+        keep[x] = both[x][at[x]]
+    spent = sum(load.drop_cost * load.rows_out[a] * keep[a] for a, _ in cuts)
+    spent += (load.by_rows * keep).sum() + load.work[load.answers & (rates > 0)].sum()
+    return Placement(np.array(keep), tuple(cuts), float(spent), scale)
+
+
+_Values = list[tuple[float, ...]]
+
+
+def _values(load: Workload, rates: Sequence[float]) -> tuple[_Values, _Values]:
+    """The shares with which rows can come to each node, and these with the share it needs."""
+    above: _Values = [()] * len(rates)
+    both: _Values = [(1.0,)] * len(rates)
+    for x, parents in enumerate(load.parents):
+        if not parents:
+            continue
+        # Rows of all inputs of a union are kept alike: each comes with what the union needs.
+        above[x] = both[parents[0]] if len(parents) == 1 else (rates[x],)
+        less = 0 < rates[x] < above[x][-1]
+        both[x] = (*above[x], rates[x]) if less else above[x]
+    return above, both
+
+
+def _chosen(
+    load: Workload, rates: Sequence[float], above: _Values, both: _Values
+) -> list[list[bool]]:
+    """Of each node, for each share that rows can come with: whether a drop is best."""
+    work, cost = load.by_rows.tolist(), load.drop_cost
+    if not cost:
+        return _wherever_it_saves(load, work, rates, above)
+    best: list[Floats] = [_NOTHING] * len(rates)
+    drops: list[list[bool]] = [[]] * len(rates)
+    for x in range(len(rates) - 1, -1, -1):
+        if not above[x] or not rates[x]:
+            continue
+        shares = np.array(both[x])
+        total = work[x] * shares
+        for child in load.children[x]:
+            if not rates[child]:
+                continue
+            if len(load.parents[child]) == 1:
+                total += best[child]
+            else:
+                total += cost * load.rows_out[x] * shares * (shares > rates[child])
+        passed = total[: len(above[x])]
+        dropped = cost * load.rows_in[x] * shares[: len(above[x])] + total[-1]
+        best[x] = np.minimum(passed, dropped)
+        drops[x] = (dropped < passed * (1 - _ENOUGH)).tolist()
+    return drops
+
+
+def _wherever_it_saves(
+    load: Workload, work: Sequence[float], rates: Sequence[float], above: _Values
+) -> list[list[bool]]:
+    """The same where drops cost nothing."""
+    busy = [spent > 0 for spent in work]
+    for x in range(len(rates) - 1, -1, -1):
+        for one in load.parents[x]:
+            busy[one] = busy[one] or (busy[x] and rates[x] > 0)
+    return [[busy[x] and share > rates[x] for share in above[x]] for x in range(len(rates))]
+
+
+def _as_placed(load: Workload, demand: Floats, found: Placement) -> tuple[Floats, Floats]:
+    """Work and demand of each node at which a drop stands, with all that it lets through."""
+    by = governed(load, found)
+    work = np.zeros(len(by) + 1)  # the last place is for what no drop stands before
+    busy = found.keep > 0
+    np.add.at(work, by[busy], load.by_rows[busy])
+    for a, _ in found.cuts:
+        work[by[a]] += load.drop_cost * load.rows_out[a]
+    return work, np.append(demand, np.inf)
+
+
+def governed(load: Workload, found: Placement) -> NDArray[np.int_]:
+    """Of each node, the one at which the last drop before it stands; -1 if none does."""
+    cut = {x for _, x in found.cuts}
+    by = [-1] * len(load.nodes)
+    for x, parents in enumerate(load.parents):
+        if parents:
+            by[x] = x if x in cut or len(parents) > 1 else by[parents[0]]
+    return np.array(by)

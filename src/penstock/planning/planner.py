@@ -1,0 +1,132 @@
+"""From a workload to a plan: who sheds, how much, and where.
+
+levels       priorities: higher ones whole, lower ones closed, one of them sheds     (S8)
+admission    if even the most that the queries tolerate is too little, some close     (D4)
+split        what is too much is split between windows and samples, by weight
+subset       window drops, for the queries that want whole windows                    (D6, D9)
+placement    random drops, for all others                                             (S6, S7, S10)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.planning.levels import Roles, costliest, levels
+from penstock.planning.outcome import planned
+from penstock.planning.placement import Placement, sampled
+from penstock.planning.result import Planned
+from penstock.planning.sampling import LEAST
+from penstock.planning.subset import Choices, Dropped
+from penstock.planning.workload import Floats, Workload
+
+TOLERABLE = 0.1
+"""Before a query that wants windows is closed, samples go down to an error bound of 100 %, or to a
+tenth of the rows where even that many have a greater one."""
+
+
+def plan(load: Workload) -> Planned:
+    """The plan that keeps the load within the capacity with the smallest loss.
+
+    Args:
+        load: the network with its statistics.
+
+    >>> from penstock.planning.asked import Asked, Node
+    >>> nodes = (Node("packets", cost=0.0, rate=100.0), Node("web", (0,), cost=0.02))
+    >>> found = plan(Workload(nodes, (Asked("web", 1, hardness=0.0001),)))
+    >>> found.plan.random, found.before, found.after
+    ((RandomDrop(arc=Arc(after='packets', before='web'), keep=0.5),), 2.0, 1.0)
+    """
+    roles = levels(load)
+    situation = _Situation.of(load, roles)
+    if situation.excess <= 0:
+        return planned(load, roles, _nothing(load), Dropped())
+    if situation.excess > situation.most:
+        roles = _admitted(load, roles)
+        situation = _Situation.of(load, roles)
+    windows = situation.choices.for_load(situation.for_windows)
+    capacity = load.capacity - situation.streams + windows.saved
+    return planned(load, roles, sampled(load, situation.demand, capacity), windows)
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """What there is to shed.
+
+    Args:
+        demand: of each node, for random drops.
+        choices: the window drops that there are.
+        streams: seconds per second that the streams cost.
+        excess: seconds per second above the capacity.
+        by_samples: what random drops save before other queries are closed for it.
+        by_windows: the most that window drops save.
+        weights: the mean weight of the queries that are sampled, and that lose windows.
+    """
+
+    demand: Floats
+    choices: Choices = field(repr=False)
+    streams: float
+    excess: float
+    by_samples: float
+    by_windows: float
+    weights: tuple[float, float]
+
+    @classmethod
+    def of(cls, load: Workload, roles: Roles) -> _Situation:
+        demand = load.spread(roles.wanted(load))
+        only = (load.spread(dict.fromkeys(roles.windows, 1.0)) > 0) & (
+            load.spread(dict.fromkeys([*roles.sampled, *roles.whole], 1.0)) == 0
+        )
+        choices = Choices(load, roles.windows, only.tolist())
+        some: NDArray[np.bool_] = np.isfinite(demand) & (demand > 0)
+        weight = [
+            float(np.mean([load.queries[n].weight for n in numbers] or [1.0]))
+            for numbers in (roles.sampled, roles.windows)
+        ]
+        return cls(
+            demand,
+            choices,
+            streams=float(load.work[load.streams].sum()),
+            excess=float(load.work[(demand > 0) | load.streams].sum()) - load.capacity,
+            by_samples=float((load.by_rows * (1 - np.clip(demand, LEAST, TOLERABLE)))[some].sum()),
+            by_windows=choices.most().saved,
+            weights=(weight[0], weight[1]),
+        )
+
+    @property
+    def most(self) -> float:
+        """Seconds per second that can be shed."""
+        return self.by_samples + self.by_windows
+
+    @property
+    def for_windows(self) -> float:
+        """What window drops are to save: with equal weights, each kind the same share of its most.
+
+        A kind whose queries weigh twice as much sheds half as large a share.
+        """
+        samples, windows = self.by_samples / self.weights[0], self.by_windows / self.weights[1]
+        if not windows:
+            return 0.0
+        share = self.excess * windows / (samples + windows)
+        return min(self.by_windows, max(share, self.excess - self.by_samples))
+
+
+def _admitted(load: Workload, roles: Roles) -> Roles:
+    """As few queries as possible are closed, the costliest first, of those that want windows."""
+    order = costliest(load, roles)
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        situation = _Situation.of(load, roles.without(order[:middle]))
+        if situation.excess <= situation.most:
+            high = middle
+        else:
+            low = middle + 1
+    return replace(roles.without(order[:low]), not_admitted=tuple(order[:low]))
+
+
+def _nothing(load: Workload) -> Placement:
+    spent = float(load.work[~load.streams].sum())
+    return Placement(np.ones(len(load.nodes)), (), spent, float("inf"))

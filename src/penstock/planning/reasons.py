@@ -1,0 +1,144 @@
+"""Sentences: why a drop is there, why a query is closed, what could not be met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.planning.asked import Window
+from penstock.planning.levels import Roles, never_shed
+from penstock.planning.spread import answering
+from penstock.planning.subset import Option
+from penstock.planning.workload import Floats, Workload
+from penstock.windows.durations import format_duration
+
+
+def share(value: float) -> str:
+    """A share in percent, with as many digits as it takes to tell it from 0 and from all.
+
+    >>> share(0.5), share(0.031), share(0.0004), share(0.996)
+    ('50 %', '3.1 %', '0.04 %', '99.6 %')
+    """
+    percent = 100 * value
+    if percent in (0, 100) or 10 <= percent < 99:  # noqa: PLR2004 - per cent
+        return f"{percent:.0f} %"
+    return f"{percent:.3g} %" if percent >= 99 else f"{percent:.2g} %"  # noqa: PLR2004
+
+
+def why_random(
+    load: Workload, keep: Floats, cut: tuple[int, int], neediest: Sequence[int], saved: float
+) -> str:
+    """Why a random drop stands on an arc.
+
+    Args:
+        load: the network.
+        keep: of each node.
+        cut: the arc.
+        neediest: of each node, the query that needs the most.
+        saved: seconds per second.
+    """
+    a, x = cut
+    most = load.queries[neediest[x]].name
+    saves = f"it saves {share(saved / load.total)} of the load"
+    if not load.parents[a]:
+        needs = f"{most} needs {share(float(keep[x]))} of the rows"
+        alone = len(load.children[x]) == 0
+        return f"{needs}; {saves}" if alone else f"{needs}, and no other query more; {saves}"
+    above = load.queries[neediest[a]].name
+    return (
+        f"{above} needs {share(float(keep[a]))} of the rows of {load.nodes[a].name}, "
+        f"but from here on {share(float(keep[x]))} are enough, for {most}; {saves}"
+    )
+
+
+def why_windows(load: Workload, option: Option, p: float, queries: Sequence[str]) -> str:
+    """Why a window drop stands before an operator.
+
+    Args:
+        load: the network.
+        option: the drop.
+        p: the share of windows.
+        queries: whose windows it drops.
+    """
+    span = option.span
+    kept = span.kept(p, option.batch * span.slide)
+    early = (
+        f"{share(1 - kept)} of the rows are in dropped windows only"
+        if kept < 1
+        else f"B = {option.batch} is less than the overlap {span.overlap}: no row is dropped, only "
+        "what follows from it"
+    )
+    whose = "the windows of " + ", ".join(queries)
+    saved = share((p * option.saves - option.costs) / load.total)
+    where = "the first point after which there are only "
+    return f"{where}{whose}, all of one kind; {early}; it saves {saved} of the load"
+
+
+def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
+    """Why queries are closed."""
+    windows = _windows(load) if roles.not_admitted else {}
+    for number in roles.closed:
+        query = load.queries[number]
+        if number not in roles.not_admitted:
+            yield (
+                f"{query.name} is closed: its priority is {query.priority}, and what there is does "
+                "not suffice for those that come before it"
+            )
+            continue
+        stay = ""
+        window = windows[number]
+        if window is not None and query.max_gap is not None:
+            least = min(1.0, window.range / window.slide / (query.max_gap + 1))
+            stay = f"; if at most {query.max_gap} of its windows in a row are missing, at least "
+            stay += f"{share(least)} of its rows stay"
+        yield (
+            f"{query.name} is closed: with the gaps that queries tolerate the load stays above the "
+            f"capacity, and it is the costliest of them{stay}"
+        )
+
+
+def too_much(
+    load: Workload, roles: Roles, after: float, lost: Mapping[int, float]
+) -> Iterator[str]:
+    """What could not be met, and which queries cannot help."""
+    if not roles.sampled and not roles.windows:
+        return
+    for number in roles.whole:
+        query = load.queries[number]
+        if never_shed(query):
+            reason = (
+                "rows must not be missing in a row, and a random drop cannot promise that"
+                if query.rows
+                else "a sample of its rows has no error bound; answers = 'subset' drops windows"
+            )
+            yield f"{query.name} is never shed: {reason}"
+    windows = _windows(load) if roles.windows else {}
+    for number in roles.windows:
+        query, window = load.queries[number], windows[number]
+        if number in lost:
+            continue
+        if window is None:
+            yield (
+                f"{query.name} loses no window: which rows are in a window of this kind depends on "
+                "the rows before it"
+            )
+        elif query.max_gap is not None and query.max_gap < window.range // window.slide:
+            yield (
+                f"{query.name} loses no window: each row is in {window.range // window.slide} "
+                f"windows ({format_duration(window.range)} every {format_duration(window.slide)}), "
+                f"and only {query.max_gap} in a row may be missing, so none is in dropped ones only"
+            )
+    if after > load.capacity * (1 + 1e-6):
+        yield (
+            f"the load stays at {after / load.capacity:.2f} times the capacity: "
+            "what is left cannot be dropped"
+        )
+
+
+def _windows(load: Workload) -> dict[int, Window | None]:
+    """The windows of each query's answers."""
+    at = answering(load)
+    found: dict[int, Window | None] = {}
+    for number, query in enumerate(load.queries):
+        base = at[query.node]
+        found[number] = None if base is None else load.nodes[base].window
+    return found

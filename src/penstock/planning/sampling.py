@@ -1,0 +1,104 @@
+"""How much each query is sampled: the same error for all, and as little of it as the load allows.
+
+A query kept with probability P has the error C/P. For all weighted errors to be 1/λ at most,
+
+    P = min(1, λ·C·w)                    of a query, and of an operator the greatest P above it,
+
+and the load Σ work·P grows with λ. It is a straight line between the points where a P reaches 1:
+the greatest λ that the capacity allows is found by sorting those points, and one division.
+
+A query with P = 1 has no error at all, not C. Nothing more needs to be tried because of it: for a
+given error each query has one least P, and the sum above is the least load (see the tests).
+
+Babcock, Datar and Motwani, ICDE 2004, §3.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.planning.workload import Floats, Workload
+
+LEAST = 0.001
+"""The least share of rows that is kept: with fewer there is next to nothing left to save, and
+nothing left to answer with."""
+
+
+def least_rates(demand: Floats, scale: float) -> Floats:
+    """The keep probability of each node: P = min(1, λ·D), and 0 where nothing is demanded.
+
+    Args:
+        demand: the greatest C·w of the queries that stand on it; infinite for 1, 0 for none.
+        scale: λ.
+    """
+    with np.errstate(invalid="ignore"):  # 0 · ∞: nothing is demanded, or all of it
+        share = np.where(np.isinf(demand), 1.0, demand * scale)
+    share = np.where(np.isnan(share), 1.0, share)
+    return np.where(demand > 0, np.clip(share, LEAST, 1.0), 0.0)
+
+
+def solve(work: Floats, demand: Floats, capacity: float) -> float:
+    """λ: the greatest for which the load is within the capacity; infinite if nothing is dropped.
+
+    Args:
+        work: seconds per second, of each node or of several that are kept alike.
+        demand: of each, as in `least_rates`.
+        capacity: seconds per second for all of them.
+
+    >>> round(solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 0.6), 9)
+    2.0
+    >>> round(solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 1.9), 9)  # the second is whole
+    9.0
+    """
+    whole = np.isinf(demand)
+    some = (demand > 0) & ~whole & (work > 0)
+    left = capacity - work[whole].sum()
+    work, demand = work[some], demand[some]
+    if work.sum() <= left:
+        return math.inf
+    if LEAST * work.sum() >= left:
+        return 0.0
+    return _interpolated(work, demand, left)
+
+
+def _interpolated(work: Floats, demand: Floats, capacity: float) -> float:
+    # Between two neighbouring points the load is a straight line.
+    points = np.sort(np.concatenate([LEAST / demand, 1 / demand]))
+    low, high = 0, points.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _load(work, demand, points[middle]) <= capacity:
+            low = middle
+        else:
+            high = middle
+    inside = math.sqrt(points[low] * points[high])
+    least, full = _fixed(demand, inside)
+    sloped = ~(least | full)
+    slope = float((work[sloped] * demand[sloped]).sum())
+    fixed = LEAST * work[least].sum() + work[full].sum()
+    return float((capacity - fixed) / slope) if slope else float(points[low])
+
+
+def _load(work: Floats, demand: Floats, scale: float) -> float:
+    return float((work * least_rates(demand, scale)).sum())
+
+
+def _fixed(demand: Floats, scale: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return demand * scale < LEAST, demand * scale > 1
+
+
+def set_sampling_rates(load: Workload, rates: dict[str, float]) -> Floats:
+    """SetSamplingRate (Algorithm 1): what each node keeps if queries keep what they are given.
+
+    Each node keeps the greatest rate of the queries that stand on it: less would leave one of them
+    short, more would be work for none (Theorem 3.6).
+
+    Args:
+        load: the network.
+        rates: query → keep probability.
+    """
+    wanted = {n: rates[query.name] for n, query in enumerate(load.queries) if query.name in rates}
+    return np.where(load.streams, 1.0, load.spread(wanted))
