@@ -30,6 +30,11 @@ class Admitted:
     reason: str = ""
 
     @property
+    def share(self) -> float:
+        """Of the work that comes, what may be done."""
+        return min(1.0, self.load / self.demand) if self.demand > 0 else 1.0
+
+    @property
     def sheds(self) -> bool:
         """Whether anything is dropped."""
         return self.keep < 1.0

@@ -1,6 +1,6 @@
 """What a micro-batch tells a controller, at the moment when the next one is decided about.
 
-             batch N−1               batch N                   batch N+1
+             batch N-1               batch N                   batch N+1
         ├───────────────────┼───────────────────┬─────┼──────────────────
                 begins N ───┘      control point┘     └─── begins N+1
                             │◄───── seconds ───►│◄───►│ overhead

@@ -5,18 +5,18 @@ long rows were collected, d how long their batch takes, and q = 0.95 since a row
 percentile came when 5 % of P had gone. Batches that follow each other at once have P = d. So the
 target D is met if a batch takes d* = D/(1+q): a shorter one would pay the fixed cost more often,
 and that is loss. What is decided during one batch holds for the next: after one that took too long,
-P is more than d*, the error is e = D − (q P + d*), and
+P is more than d*, the error is e = D - (q P + d*), and
 
     d = d* + b e                  seconds that the next batch may take
-    v = H d − fixed               seconds of work that it may do: u + H T of the paper, T being d*
+    v = H d - fixed               seconds of work that it may do: u + H T of the paper, T being d*
 
 The gain b makes half of the error good. All of it, b = 1, would have long and short batches
-take turns for ever (−q is the pole of that loop), and would shed for every accident.
+take turns for ever (-q is the pole of that loop), and would shed for every accident.
 
 H is the work that a second of the clock does, as in the paper found by itself; here from each
 batch, as its duration is there to be read (see `pace`). What then remains of the distance between
 the response time and its target while shedding, such as the time that a sink takes after the
-control point, is made good by H ← H · D/D′ in the paper, and here by D ← D · D/D′, slowly.
+control point, is made good by H ← H · D/D' in the paper, and here by D ← D · D/D', slowly.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class SeamlessBatches:
         target: for the 95th percentile of response times, in seconds.
         interval: of the trigger, in seconds; 0 if batches follow each other at once.
         headroom: what is believed before the first batch that counts.
-        warmup: batches at the start that are not learnt from. In them, and until the delay that they
-            have caused is over, only what cannot end well is shed.
+        warmup: batches at the start that are not learnt from. In them, and until the delay that
+            they have caused is over, only what cannot end well is shed.
 
     >>> control = SeamlessBatches(target=3.9, warmup=0)
     >>> batch = Batch(rows=6e5, collected=2, seconds=2, nominal=2, fixed=0.5, cost=5e-6)

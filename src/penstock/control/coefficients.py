@@ -38,7 +38,7 @@ def coefficients(
 
 
 def queued_load(queues: Mapping[str, float], coefficient: Mapping[str, float]) -> float:
-    """qL of the paper's equation 4: the seconds of work that wait, over every queue.
+    """The seconds of work that wait, over every queue: qL of the paper's equation 4.
 
     Args:
         queues: rows that wait in front of each operator.

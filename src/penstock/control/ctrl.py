@@ -1,6 +1,6 @@
 """CTRL: a queue of rows is reckoned from what went in and what came out, and its delay held.
 
-    y = c q / H      q = Σ (rows in − rows out)
+    y = c q / H      q = Σ (rows in - rows out)
 
 One row in must be one row out, which is only so in a flat network. Where rows are shared by several
 queries more comes out than went in, the queue seems to be empty, and nothing is shed. Tu, Liu,

@@ -1,9 +1,9 @@
 """The feedback law that CTRL and SEaMLeSS share: by how much the queue may grow.
 
-    u(k) = b0 e(k) + b1 e(k−1) − a u(k−1)         e = target − delay, in seconds
+    u(k) = b0 e(k) + b1 e(k-1) - a u(k-1)         e = target - delay, in seconds
 
-The queue is a sum of what was let in, 1/(z−1). With it the loop has the equation (z−1)(z+a) + b0 z
-+ b1 = (z−pole)², so an error dies away as pole^k: Tu, Liu, Prabhakar and Yao, "Load shedding in
+The queue is a sum of what was let in, 1/(z-1). With it the loop has the equation (z-1)(z+a) + b0 z
++ b1 = (z-pole)², so an error dies away as pole^k: Tu, Liu, Prabhakar and Yao, "Load shedding in
 stream databases: a control-based approach", VLDB 2006.
 
 What is asked for is not always what happens: nothing below 0 can be let in, nor more than arrives.

@@ -3,7 +3,7 @@
 Work is counted by the cost model. If that is wrong by half, or another program takes half of the
 machine, half as much is done in a second, and that is all that a controller has to know.
 
-`ResponseTimes` is the paper's way: H ← H · D/D′, where D′ is the mean response time over so many
+`ResponseTimes` is the paper's way: H ← H · D/D', where D' is the mean response time over so many
 periods with shedding. It needs nothing but the clock at the output, but waits for rows to come out,
 and then for the mean. `WorkDone` counts: what waited, and came in, and does not wait any more has
 been done. It knows after one period, and needs no shedding, only that there was always work.
@@ -44,7 +44,7 @@ class WorkDone:
 
     >>> headroom = WorkDone(initial=0.8)
     >>> for _ in range(2):
-    ...     found = headroom.learn(Period(seconds=1, demand=5, admitted=1, queued=3.4), target=2)
+    ...     found = headroom.learn(Period(seconds=1, demand=5, admitted=1, queued=3), target=2)
     >>> found
     1.0
     """
@@ -83,7 +83,7 @@ class ResponseTimes:
         self._responses: list[float] = []
 
     def learn(self, seen: Period, target: float) -> float:
-        """H ← H · D/D′ after so many periods with shedding."""
+        """H ← H · D/D' after so many periods with shedding."""
         if seen.shed and seen.response is not None:
             self._responses.append(seen.response)
         if len(self._responses) >= self.every:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from penstock.control.admitted import Admitted, nonsense
@@ -78,14 +79,6 @@ def as_before(last: Admitted | None, what: str, headroom: float) -> Admitted:
     reason = f"{what} makes no sense: as before"
     if last is None:
         return Admitted(
-            load=0.0, demand=0.0, keep=1.0, headroom=headroom, good=False, reason=reason
+            load=math.inf, demand=0.0, keep=1.0, headroom=headroom, good=False, reason=reason
         )
-    return Admitted(
-        load=last.load,
-        demand=last.demand,
-        keep=last.keep,
-        headroom=last.headroom,
-        overload=last.overload,
-        good=False,
-        reason=reason,
-    )
+    return replace(last, good=False, reason=reason)

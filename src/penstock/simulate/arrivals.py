@@ -39,7 +39,8 @@ class Arrivals:
     @property
     def ends(self) -> Floats:
         """When each slot ends, in seconds."""
-        return self.slot * np.arange(1, self.rows.size + 1)
+        found: Floats = self.slot * np.arange(1, self.rows.size + 1, dtype=np.float64)
+        return found
 
     def times(self, rng: np.random.Generator) -> Floats:
         """When single rows arrive, in seconds: as by chance, at these rates (Poisson)."""

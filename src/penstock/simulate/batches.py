@@ -101,63 +101,105 @@ def run_batches(
         machine: does the work.
         seed: of the noise.
     """
-    rng = np.random.default_rng(seed)
-    ends, total = arrivals.ends, np.concatenate([[0.0], np.cumsum(arrivals.rows)])
-    begins, began, taken, number, keep, lost = engine.interval, None, 0, 0, 1.0, 0.0
-    periods: list[tuple[float, float, float, float]] = []
-    parts: list[tuple[Floats, Floats, Floats]] = []
-    while begins < arrivals.seconds:
-        until = int(np.searchsorted(ends, begins, side="right"))
-        rows = float(total[until] - total[taken])
-        if not rows:  # the engine waits for data
-            until = int(np.searchsorted(total, total[taken], side="right"))
-            if until >= total.size:
-                break
-            begins = float(ends[until - 1])
-            continue
-        work = keep * rows * engine.cost + (1 - keep) * rows * engine.dropped
-        slow = float(np.exp(rng.normal(0, engine.noise))) if engine.noise else 1.0
-        slow *= _THRICE if rng.random() < engine.hiccup else 1.0
-        slow *= engine.cold[number] if number < len(engine.cold) else 1.0
-        out = machine.end(begins, (engine.fixed + work) * slow)
-        arrived = ends[taken:until] - arrivals.slot / 2
-        weights = arrivals.rows[taken:until] * keep
-        parts.append((arrived, out - arrived, weights))
-        lost += (1 - keep) * rows
-        kept, headroom = keep, float("nan")
-        if controller is not None:
-            now = int(np.searchsorted(ends, out, side="right"))
-            belief = engine.believed
-            answer = controller.step(
+    return _Run(engine, arrivals, controller, machine=machine, seed=seed).run()
+
+
+class _Run:
+    def __init__(
+        self,
+        engine: Engine,
+        arrivals: Arrivals,
+        controller: BatchController | None,
+        *,
+        machine: Machine,
+        seed: int,
+    ) -> None:
+        self.engine = engine
+        self.arrivals = arrivals
+        self.controller = controller
+        self.machine = machine
+        self.rng = np.random.default_rng(seed)
+        self.ends = arrivals.ends
+        self.total = np.concatenate([[0.0], np.cumsum(arrivals.rows)])
+        self.taken = 0  # slots
+        self.keep = 1.0
+        self.lost = 0.0
+        self.periods: list[tuple[float, float, float, float]] = []
+        self.delivered: list[tuple[Floats, Floats, Floats]] = []
+
+    def run(self) -> Record:
+        begins, began = self.engine.interval, None
+        while begins < self.arrivals.seconds:
+            until = self._arrived(begins)
+            if self.total[until] == self.total[self.taken]:  # the engine waits for data
+                until = int(np.searchsorted(self.total, self.total[self.taken], side="right"))
+                if until >= self.total.size:
+                    break
+                begins = float(self.ends[until - 1])
+                continue
+            out = self._batch(begins, None if began is None else begins - began, until)
+            began = begins
+            begins = max(out + self.engine.overhead, begins + self.engine.interval)
+        return self._record()
+
+    def _arrived(self, at: float) -> int:
+        """The slots that are over by then."""
+        return int(np.searchsorted(self.ends, at, side="right"))
+
+    def _batch(self, begins: float, collected: float | None, until: int) -> float:
+        """A batch that takes the slots up to one; when its answers are out."""
+        engine, keep = self.engine, self.keep
+        rows = float(self.total[until] - self.total[self.taken])
+        work = rows * (keep * engine.cost + (1 - keep) * engine.dropped)
+        nominal = engine.fixed + work
+        out = self.machine.end(begins, nominal * self._slowness())
+        came = slice(self.taken, until)
+        response = out - (self.ends[came] - self.arrivals.slot / 2)
+        weight = self.arrivals.rows[came] * keep
+        self.delivered.append((out - response, response, weight))
+        self.lost += (1 - keep) * rows
+        self.taken = until
+        headroom = float("nan")
+        if self.controller is not None:
+            waiting = float(self.total[self._arrived(out)] - self.total[until])
+            told, believed = weighted_quantile(response, weight, 0.95), engine.believed
+            answer = self.controller.step(
                 Batch(
                     rows=rows,
-                    collected=None if began is None else begins - began,
+                    collected=collected,
                     seconds=out - begins,
-                    nominal=(engine.fixed + work) * belief,
-                    fixed=engine.fixed * belief,
-                    cost=engine.cost * belief,
-                    dropped=engine.dropped * belief,
+                    nominal=nominal * believed,
+                    fixed=engine.fixed * believed,
+                    cost=engine.cost * believed,
+                    dropped=engine.dropped * believed,
                     overhead=engine.overhead,
-                    waiting=float(total[now] - total[until]) if engine.tells_waiting else None,
-                    response=weighted_quantile(out - arrived, weights, 0.95)
-                    if engine.tells_response
-                    else None,
+                    waiting=waiting if engine.tells_waiting else None,
+                    response=told if engine.tells_response else None,
                 )
             )
-            keep, headroom = answer.keep, answer.headroom
-        periods.append((out, kept, headroom, work))
-        taken, began, number = until, begins, number + 1
-        begins = max(out + engine.overhead, begins + engine.interval)
-    at, keeps, headrooms, queued = np.array(periods).reshape(-1, 4).T
-    arrival, response, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Record(
-        at=at,
-        keep=keeps,
-        headroom=headrooms,
-        queued=queued,
-        arrival=arrival,
-        response=response,
-        weight=weight,
-        arrived=float(total[taken]),
-        lost=lost,
-    )
+            self.keep, headroom = answer.keep, answer.headroom
+        self.periods.append((out, keep, headroom, work))
+        return out
+
+    def _slowness(self) -> float:
+        """How many times longer than it should a batch takes."""
+        number, engine = len(self.periods), self.engine
+        slow = engine.cold[number] if number < len(engine.cold) else 1.0
+        if engine.noise:
+            slow *= float(np.exp(self.rng.normal(0, engine.noise)))
+        return slow * (_THRICE if self.rng.random() < engine.hiccup else 1.0)
+
+    def _record(self) -> Record:
+        at, keep, headroom, queued = np.array(self.periods).reshape(-1, 4).T
+        arrival, response, weight = map(np.concatenate, zip(*self.delivered, strict=True))
+        return Record(
+            at=at,
+            keep=keep,
+            headroom=headroom,
+            queued=queued,
+            arrival=arrival,
+            response=response,
+            weight=weight,
+            arrived=float(self.total[self.taken]),
+            lost=self.lost,
+        )

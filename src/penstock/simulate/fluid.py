@@ -19,7 +19,7 @@ from penstock.simulate.machine import Floats, Machine
 from penstock.simulate.network import Boxes
 from penstock.simulate.record import Record
 
-_CLOSE = 1e-6  # of the time of a slot
+_CLOSE = 1e-4  # of the time of a slot
 _TRIES = 60
 _NONE = 1e-12  # seconds of work that are as good as none
 

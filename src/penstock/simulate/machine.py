@@ -22,7 +22,7 @@ class Machine:
         pieces: (from when, in seconds; how much), the first from 0.
 
     >>> Machine(((0, 1.0), (100, 0.5))).end(99, 3)
-    103.0
+    104.0
     """
 
     pieces: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
@@ -58,4 +58,5 @@ class Machine:
         speeds = np.array([speed for _, speed in self.pieces])
         done = np.concatenate([[0.0], np.cumsum(np.diff(starts) * speeds[:-1])])
         place = np.searchsorted(starts, times, side="right") - 1
-        return done[place] + (times - starts[place]) * speeds[place]
+        found: Floats = done[place] + (times - starts[place]) * speeds[place]
+        return found

@@ -11,6 +11,7 @@ next one's turn. What a controller decides at the end of a period is in force in
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def run_tuples(
         seed: of the coins for shedding and selectivities.
     """
     positive("period", period)
-    return _Run(network, arrivals, controller, period, machine, seed).run(until)
+    return _Run(network, arrivals, controller, period=period, machine=machine, seed=seed).run(until)
 
 
 class _Run:
@@ -52,6 +53,7 @@ class _Run:
         network: Boxes,
         arrivals: Floats,
         controller: PeriodController | None,
+        *,
         period: float,
         machine: Machine,
         seed: int,
@@ -77,7 +79,7 @@ class _Run:
     def run(self, until: float) -> Record:
         now, ends, place = 0.0, self.period, 0
         boxes = list(zip(self.network.boxes, self.queues, self.below, strict=True))
-        luck = iter(())
+        luck: Iterator[float] = iter(())
         while now < until:
             self._arrive(min(now, ends))
             if now >= ends:
