@@ -45,5 +45,5 @@ class Ctrl:
         load = h * (growth + seen.seconds)
         reason = f"ctrl: {self.queue:.0f} rows wait, {delay:.3g} s of {self.target:.3g} s"
         self._last = admit(max(0.0, load), seen, h, reason)
-        self._law.got(min(self._last.load, seen.demand) / h - seen.seconds)
+        self._law.got(min(self._last.load, seen.demand) / h - seen.seconds, delay)
         return self._last

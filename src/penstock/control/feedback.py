@@ -6,9 +6,10 @@ The queue is a sum of what was let in, 1/(z-1). With it the loop has the equatio
 + b1 = (z-pole)², so an error dies away as pole^k: Tu, Liu, Prabhakar and Yao, "Load shedding in
 stream databases: a control-based approach", VLDB 2006.
 
-What is asked for is not always what happens: nothing below 0 can be let in, nor more than arrives.
-The law therefore remembers what did happen. Otherwise, after an hour without overload, it would
-believe that it had asked for an hour's worth of load, and would not shed when it must (wind-up).
+What is asked for is not always what happens: nothing below 0 can be let in, nor more than arrives,
+and a queue that is empty does not get shorter. The law therefore remembers what did happen.
+Otherwise, after an hour without overload, it would believe that it had asked for an hour's worth of
+load, and would not shed when it must (wind-up).
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ class Feedback:
         self._error = error
         return self.b0 * error + self.b1 * before - self.a * self._growth
 
-    def got(self, growth: float) -> None:
-        """How many seconds of delay were added in fact, as far as is known."""
-        self._growth = growth
+    def got(self, growth: float, delay: float) -> None:
+        """What will be added in fact, as far as is known.
+
+        Args:
+            growth: of the delay, in seconds.
+            delay: as it is now, in seconds.
+        """
+        self._growth = max(growth, -delay)

@@ -23,9 +23,13 @@ _RECENT = 3  # of three periods the median is taken: one slow one is an accident
 
 
 class Headroom(Protocol):
-    """Finds the headroom, period by period."""
+    """Finds the headroom, period by period.
+
+    `hears` says whether it goes by response times, so that nobody else has to.
+    """
 
     value: float
+    hears: bool
 
     def learn(self, seen: Period, target: float) -> float:
         """The headroom after one more period.
@@ -48,6 +52,8 @@ class WorkDone:
     >>> found
     1.0
     """
+
+    hears = False
 
     def __init__(self, initial: float = 0.8) -> None:
         positive("initial", initial)
@@ -74,6 +80,8 @@ class ResponseTimes:
         initial: what is believed at first.
         every: periods with shedding over which the response time is averaged.
     """
+
+    hears = True
 
     def __init__(self, initial: float = 0.8, every: int = 30) -> None:
         positive("initial", initial)

@@ -4,8 +4,13 @@
     y  = qL / H                                    how long that takes
     v  = H (u + T)                                 may come in during the next T seconds
 
-with u from the feedback law (see `feedback`). Pham, Chrysanthis and Labrinidis, "Self-managing load
-shedding for data stream management systems", 2013.
+with u from the feedback law (see `feedback`). The law is made for a queue near the target. Below
+that nothing is shed that would still fit: the queue may fill up to nine tenths of it at once.
+
+The estimate y is right if a row waits for all the work before it and no other. Where a scheduler
+prefers some rows, those of a join come later than the estimate says. What remains of the distance
+between response time and target while shedding is therefore made good slowly: D ← D · D/D'. Pham,
+Chrysanthis and Labrinidis, "Self-managing load shedding for data stream management systems", 2013.
 """
 
 from __future__ import annotations
@@ -15,6 +20,10 @@ from penstock.control.checks import positive
 from penstock.control.feedback import Feedback
 from penstock.control.headroom import Headroom, WorkDone
 from penstock.control.period import Period, admit, as_before
+
+_FILLS = 0.9  # of the target: up to there the queue may fill at once
+_TRIM = 0.03  # of the distance to the target that is made good in a period
+_TRIMMED = (0.2, 1.0)
 
 
 class Seamless:
@@ -36,6 +45,7 @@ class Seamless:
         self.target = target
         self.headroom = WorkDone() if headroom is None else headroom
         self._law = Feedback()
+        self._trim = 1.0
         self._last: Admitted | None = None
 
     def step(self, seen: Period) -> Admitted:
@@ -43,13 +53,21 @@ class Seamless:
         if wrong := seen.nonsense:
             return as_before(self._last, wrong, self.headroom.value)
         h = self.headroom.learn(seen, self.target)
+        target = self._trimmed(seen)
         delay = seen.queued / h
-        growth = self._law.ask(self.target - delay)
+        growth = max(self._law.ask(target - delay), _FILLS * target - delay)
         load = h * (growth + seen.seconds)
         reason = (
             f"seamless: {seen.queued:.3g} s of work waits, at headroom {h:.3g} that is "
             f"{delay:.3g} s of {self.target:.3g} s; {seen.demand:.3g} s came, {load:.3g} s may"
         )
         self._last = admit(max(0.0, load), seen, h, reason)
-        self._law.got(min(self._last.load, seen.demand) / h - seen.seconds)
+        self._law.got(min(self._last.load, seen.demand) / h - seen.seconds, delay)
         return self._last
+
+    def _trimmed(self, seen: Period) -> float:
+        """The target that the estimate is held at, for the response time to be at its own."""
+        if seen.shed and seen.response and not self.headroom.hears:
+            trim = self._trim * (self.target / seen.response) ** _TRIM
+            self._trim = min(max(trim, _TRIMMED[0]), _TRIMMED[1])
+        return self._trim * self.target

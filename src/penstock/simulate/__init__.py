@@ -10,7 +10,8 @@ marks, windrop        the window drop of the paper, with marks in the rows
 """
 
 from penstock.simulate.arrivals import Arrivals, spread, steps
-from penstock.simulate.batches import Engine, run_batches
+from penstock.simulate.batches import run_batches
+from penstock.simulate.engine import Engine
 from penstock.simulate.fluid import run_fluid
 from penstock.simulate.least import least_loss, least_loss_in_batches, least_loss_steady
 from penstock.simulate.machine import Machine

@@ -8,8 +8,6 @@ them up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,26 +30,27 @@ class Fluid:
     """
 
     def __init__(self, network: Boxes) -> None:
-        place = {box.name: i for i, box in enumerate(network.boxes)}
-        nothing = len(place)  # an operator of which nothing comes
-        level = np.zeros(nothing, dtype=np.int64)
+        level: dict[str, int] = {}
         for box in network.boxes:
-            if box.above:
-                level[place[box.name]] = 1 + max(level[place[name]] for name in box.above)
-        most = max(1, *(len(box.above) for box in network.boxes))
-        parents = np.full((nothing, most), nothing)
-        for i, box in enumerate(network.boxes):
+            level[box.name] = 1 + max((level[name] for name in box.above), default=-1)
+        boxes = sorted(network.boxes, key=lambda box: level[box.name])
+        place = {box.name: i for i, box in enumerate(boxes)}
+        # Every box has as many boxes above it as any; where it has less, the last place is nobody.
+        most = max(1, *(len(box.above) for box in boxes))
+        parents = np.full((len(boxes), most), len(boxes))
+        for i, box in enumerate(boxes):
             parents[i, : len(box.above)] = [place[name] for name in box.above]
-        self._levels: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = [
-            (at, parents[at]) for at in (np.flatnonzero(level == n) for n in range(level.max() + 1))
+        ends = np.cumsum(np.bincount([level[box.name] for box in boxes])).tolist()
+        self._levels: list[tuple[slice, NDArray[np.int64]]] = [
+            (slice(start, end), parents[start:end])
+            for start, end in zip([0, *ends], ends, strict=False)
         ]
-        self._cost = np.array([box.cost for box in network.boxes])
-        self._selectivity = np.array([box.selectivity for box in network.boxes])
-        self._delivers = np.array([not network.feeds[box.name] for box in network.boxes])
-        self._copies = np.array([len(network.feeds[box.name]) for box in network.boxes])
-        self._coefficient = np.array([network.coefficients[box.name] for box in network.boxes])
+        self._cost = np.array([box.cost for box in boxes])
+        self._selectivity = np.array([box.selectivity for box in boxes])
+        self._delivers = np.array([not network.feeds[box.name] for box in boxes])
+        self._coefficient = np.array([network.coefficients[box.name] for box in boxes])
         self._turns = 1.0
-        self.waiting = np.zeros(nothing)
+        self.waiting = np.zeros(len(boxes))
         self.rows_out = 0.0
 
     @property
@@ -88,35 +87,25 @@ class Fluid:
         return done, came
 
     def _fitting(self, had: Floats, seconds: float) -> tuple[Floats, Floats]:
-        """The turns for which the time is just enough; it rises with them, ever more slowly."""
-
-        def over(turns: float) -> float:
-            return float(self._sweep(had, turns)[0] @ self._cost) - seconds
-
-        self._turns = _root(over, self._turns, _CLOSE * seconds)
-        return self._sweep(had, self._turns)
-
-
-def _root(rising: Callable[[float], float], guess: float, close: float) -> float:
-    """Where a function crosses 0 that rises from below 0 at 0; from below, by at most `close`."""
-    low, below = 0.0, rising(0.0)
-    high, above = guess, rising(guess)
-    while above < 0:
-        low, below = high, above
-        high *= 2
-        above = rising(high)
-    side = 0
-    for _ in range(_TRIES):
-        # The false position; an end that stays twice counts half (the Illinois method).
-        middle = (low * above - high * below) / (above - below)
-        value = rising(middle)
-        if abs(value) <= close:
-            return middle
-        if value < 0:
-            low, below, above, side = middle, value, above / 2 if side < 0 else above, -1
-        else:
-            high, above, below, side = middle, value, below / 2 if side > 0 else below, 1
-    return low
+        """As many turns as the time is just enough for: what they take rises with them."""
+        low, below = 0.0, -seconds
+        high, above, side = float("inf"), 0.0, 0
+        turns = self._turns
+        for _ in range(_TRIES):
+            found = self._sweep(had, turns)
+            over = float(found[0] @ self._cost) - seconds
+            if abs(over) <= _CLOSE * seconds:
+                break
+            if over < 0:
+                low, below, above, side = turns, over, above / 2 if side < 0 else above, -1
+            else:
+                high, above, below, side = turns, over, below / 2 if side > 0 else below, 1
+            # The false position; an end that stays twice counts half (the Illinois method).
+            turns = (
+                2 * low if high == float("inf") else (low * above - high * below) / (above - below)
+            )
+        self._turns = turns
+        return found
 
 
 def run_fluid(

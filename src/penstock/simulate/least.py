@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.simulate.arrivals import Arrivals
-from penstock.simulate.batches import Engine
+from penstock.simulate.engine import Engine
 from penstock.simulate.machine import Machine
 
 _STEPS = 50  # in the target

@@ -4,14 +4,16 @@
                   ▲                 └─► │ box ─► delivered
                   └── keep ── controller, once a period
 
-The scheduler is a round robin: each operator that has a row waiting works on one, then it is the
-next one's turn. What a controller decides at the end of a period is in force in the next.
+Two schedulers are fair. In a round robin each operator that has a row waiting works on one, then it
+is the next one's turn; rows of an operator that gets more than its share of them then wait longer
+than others. Or the row that arrived first is first, wherever it waits. What a controller decides at
+the end of a period is in force in the next.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -30,6 +32,7 @@ def run_tuples(
     period: float,
     machine: Machine,
     until: float,
+    oldest_first: bool = False,
     seed: int = 0,
 ) -> Record:
     """A run of a network, row by row.
@@ -41,10 +44,12 @@ def run_tuples(
         period: seconds from one decision to the next.
         machine: does the work.
         until: when the run ends, in seconds; rows that still wait are not delivered.
+        oldest_first: the scheduler; a round robin if not.
         seed: of the coins for shedding and selectivities.
     """
     positive("period", period)
-    return _Run(network, arrivals, controller, period=period, machine=machine, seed=seed).run(until)
+    run = _Run(network, arrivals, controller, period=period, machine=machine, seed=seed)
+    return run.run(until, run.oldest if oldest_first else run.turn)
 
 
 class _Run:
@@ -70,15 +75,33 @@ class _Run:
         self.below = [[names.index(n) for n in network.feeds[name]] for name in names]
         self.coefficients = [network.coefficients[name] for name in names]
         self.next = 0  # arrival
+        self.place = 0  # whose turn it is
         self.keep = 1.0
         self.lost = 0
         self.delivered: list[tuple[float, float]] = []
         self.rows_in = self.rows_out = self.offered = self.reported = 0
         self.periods: list[tuple[float, float, float, float]] = []
 
-    def run(self, until: float) -> Record:
-        now, ends, place = 0.0, self.period, 0
-        boxes = list(zip(self.network.boxes, self.queues, self.below, strict=True))
+    def turn(self) -> int | None:
+        """The next box in turn that has a row."""
+        boxes = len(self.queues)
+        for place in range(self.place, self.place + boxes):
+            if self.queues[place % boxes]:
+                self.place = (place + 1) % boxes
+                return place % boxes
+        return None
+
+    def oldest(self) -> int | None:
+        """The box where the row waits that arrived first; the lowest of several."""
+        found, first = None, float("inf")
+        for place, queue in enumerate(self.queues):
+            if queue and queue[0] <= first:
+                found, first = place, queue[0]
+        return found
+
+    def run(self, until: float, scheduler: Callable[[], int | None]) -> Record:
+        now, ends = 0.0, self.period
+        boxes = self.network.boxes
         luck: Iterator[float] = iter(())
         while now < until:
             self._arrive(min(now, ends))
@@ -86,16 +109,13 @@ class _Run:
                 self._decide(ends)
                 ends += self.period
                 continue
-            for turn in range(len(boxes)):
-                box, queue, below = boxes[(place + turn) % len(boxes)]
-                if queue:
-                    place = (place + turn + 1) % len(boxes)
-                    break
-            else:  # nothing waits: on to whatever comes first
+            place = scheduler()
+            if place is None:  # nothing waits: on to whatever comes first
                 coming = self.arrivals[self.next] if self.next < len(self.arrivals) else until
                 now = min(max(now, coming), ends)
                 continue
-            arrived = queue.popleft()
+            box, below = boxes[place], self.below[place]
+            arrived = self.queues[place].popleft()
             now = self.machine.end(now, box.cost)
             coin = next(luck, None)
             if coin is None:
