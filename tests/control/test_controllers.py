@@ -181,7 +181,7 @@ def test_coefficients_follow_a_row_down_every_path(network):
 loads = st.floats(0.01, 10)
 
 
-@given(load=loads, rows=st.floats(1e3, 1e7), dropped=st.floats(0, 0.4))
+@given(load=loads, rows=st.floats(1e3, 1e7), dropped=st.floats(0, 0.9))
 def test_what_is_kept_brings_the_load_that_is_allowed(load, rows, dropped):
     batch = replace(BATCH, dropped=dropped * BATCH.cost)
     keep = batch.keep(load, rows)
@@ -239,6 +239,13 @@ def test_the_next_batch_may_do_what_fits_into_half_the_target():
 
 def test_a_target_below_what_an_empty_batch_takes_does_not_stop_the_stream():
     answer = SeamlessBatches(0.2, warmup=0).step(replace(BATCH, rows=3e5))
+    assert answer.good
+    assert FLOOR <= answer.keep < 0.1
+
+
+def test_a_trigger_that_is_slower_than_the_target_does_not_stop_the_stream():
+    control = SeamlessBatches(1.0, interval=5.0, warmup=0)
+    answer = control.step(replace(BATCH, fixed=0.0, rows=3e5))
     assert answer.good
     assert FLOOR <= answer.keep < 0.1
 

@@ -65,6 +65,13 @@ def test_a_step_is_held_with_the_least_loss(target, times, told):
     check_step(engine, target, times)
 
 
+def test_rows_that_are_dear_to_read_are_shed_more():
+    """Half of what a row costs is reading it: at 1.5 times the load two of three are lost."""
+    engine = replace(ENGINE, dropped=0.5 * COST)
+    assert least_loss_steady(1.5, 0.5) == pytest.approx(2 / 3)
+    check_step(engine, TARGETS[1], 1.5)
+
+
 @pytest.mark.parametrize("times", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("target", TARGETS)
 def test_below_capacity_nothing_is_shed(target, times):

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from penstock.control.admitted import nonsense
 from penstock.control.period import FLOOR
 
+_SAVES = 0.95  # of a row's cost: if reading it costs more, dropping it is taken to save the rest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
@@ -99,7 +101,7 @@ class Batch:
         """
         if rows * self.cost <= load:
             return 1.0
-        dropped = min(self.dropped, self.cost / 2)
+        dropped = min(self.dropped, _SAVES * self.cost)
         return min(1.0, max(FLOOR, (load / rows - dropped) / (self.cost - dropped)))
 
     def load(self, keep: float, rows: float) -> float:

@@ -4,8 +4,10 @@ A batch takes all that waits, so no queue is carried over: the plant is y = q P 
 long rows were collected, d how long their batch takes, and q = 0.95 since a row of the 95th
 percentile came when 5 % of P had gone. Batches that follow each other at once have P = d. So the
 target D is met if a batch takes d* = D/(1+q): a shorter one would pay the fixed cost more often,
-and that is loss. What is decided during one batch holds for the next: after one that took too long,
-P is more than d*, the error is e = D - (q P + d*), and
+and that is loss. (With time between batches, or a trigger, P is longer and d* shorter.)
+
+What is decided during one batch holds for the next. After one that took too long P is more than d*,
+the error is e = D - (q P + d*), and
 
     d = d* + b e                  seconds that the next batch may take
     v = H d - fixed               seconds of work that it may do: u + H T of the paper, T being d*
@@ -29,9 +31,10 @@ from penstock.control.period import FLOOR, as_before
 
 Q = 0.95
 _GAIN = 0.5  # of the error of one batch that the next makes good
-_WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it
+_WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
+_LEAST = 0.05  # nor shorter than this share of the target
 _TRIM = 0.15  # of the distance to the target that is made good by each batch
-_TRIMMED = (0.8, 1.1)
+_TRIMMED = (0.7, 1.1)
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
 
@@ -99,15 +102,16 @@ class SeamlessBatches:
     def _best(self, batch: Batch) -> float:
         """d*: how long a batch should take when there is too much, in seconds."""
         target = self.target * self._trim
-        best = target / (1 + Q)
-        if best < self.interval:
+        best = (target - Q * batch.overhead) / (1 + Q)
+        if best + batch.overhead < self.interval:
             best = target - Q * self.interval
-        return max(best, _WORK * batch.fixed / self.headroom)
+        return max(best, _WORK * batch.fixed / self.headroom, _LEAST * self.target)
 
     def _decide(self, batch: Batch) -> Admitted:
         best, h = self._best(batch), self.headroom
         period, rows = batch.collecting(self.interval), batch.coming(self.interval)
-        may_take = best + _GAIN * Q * (max(best, self.interval) - period)
+        usual = max(best + batch.overhead, self.interval)
+        may_take = best + _GAIN * Q * (usual - period)
         load = max(0.0, h * may_take - batch.fixed)
         demand = rows * batch.cost
         would_take = (batch.fixed + demand) / h
@@ -117,7 +121,7 @@ class SeamlessBatches:
         if not (self._warmup or passes):
             self._patient = False
         keep = 1.0 if passes or not late else batch.keep(load, rows)
-        capacity = (h * best - batch.fixed) / (batch.cost * max(best, self.interval))
+        capacity = (h * best - batch.fixed) / (batch.cost * usual)
         overload = None if batch.rate is None else batch.rate / capacity
         reason = (
             f"seamless: {rows:,.0f} rows come and would take {would_take:.3g} s at headroom "
@@ -141,10 +145,10 @@ class SeamlessBatches:
         rate = batch.rate
         if rate is None:
             return self._patient
-        period = max(self.interval, would_take)
+        period = max(self.interval, would_take + batch.overhead)
         for _ in range(patience):
             takes = (batch.fixed + rate * period * batch.cost) / self.headroom
             if Q * period + takes <= self.target:
                 return True
-            period = max(self.interval, takes)
+            period = max(self.interval, takes + batch.overhead)
         return False
