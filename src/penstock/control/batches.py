@@ -1,0 +1,154 @@
+"""SEaMLeSS for micro-batches: the default.
+
+A batch takes all that waits, so no queue is carried over: the plant is y = q P + d, where P is how
+long rows were collected, d how long their batch takes, and q = 0.95 since a row of the 95th
+percentile came when 5 % of P had gone. Batches that follow each other at once have P = d. So the
+target D is met if a batch takes d* = D/(1+q): a shorter one would pay the fixed cost more often,
+and that is loss. (With time between batches, or a trigger, P is longer and d* shorter.)
+
+What is decided during one batch holds for the next. After one that took too long P is more than d*,
+the error is e = D - (q P + d*), and
+
+    d = d* + b e                  seconds that the next batch may take
+    v = H d - fixed               seconds of work that it may do: u + H T of the paper, T being d*
+
+The gain b makes half of the error good. All of it, b = 1, would have long and short batches
+take turns for ever (-q is the pole of that loop), and would shed for every accident.
+
+H is the work that a second of the clock does, as in the paper found by itself; here from each
+batch, as its duration is there to be read (see `pace`). What then remains of the distance between
+the response time and its target while shedding, such as the time that a sink takes after the
+control point, is made good by H ← H · D/D' in the paper, and here by D ← D · D/D', slowly.
+"""
+
+from __future__ import annotations
+
+from penstock.control.admitted import Admitted
+from penstock.control.batch import Batch
+from penstock.control.checks import amount, positive
+from penstock.control.pace import Pace
+from penstock.control.period import FLOOR, as_before
+
+Q = 0.95
+_GAIN = 0.5  # of the error of one batch that the next makes good
+_WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
+_LEAST = 0.05  # nor shorter than this share of the target
+_TRIM = 0.15  # of the distance to the target that is made good by each batch
+_TRIMMED = (0.7, 1.1)
+_PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
+_FOREVER = 50
+
+
+class SeamlessBatches:
+    """How much the next batch may bring, for the response time to stay within the target.
+
+    Args:
+        target: for the 95th percentile of response times, in seconds.
+        interval: of the trigger, in seconds; 0 if batches follow each other at once.
+        headroom: what is believed before the first batch that counts.
+        warmup: batches at the start that are not learnt from. In them, and until the delay that
+            they have caused is over, only what cannot end well is shed.
+
+    >>> control = SeamlessBatches(target=3.9, warmup=0)
+    >>> batch = Batch(rows=6e5, collected=2, seconds=2, nominal=2, fixed=0.5, cost=5e-6)
+    >>> f"{control.step(batch).keep:.2f}"
+    '0.50'
+    """
+
+    def __init__(
+        self,
+        target: float,
+        *,
+        interval: float = 0.0,
+        headroom: float = 1.0,
+        warmup: int = 3,
+    ) -> None:
+        positive("target", target)
+        amount("interval", interval)
+        amount("warmup", warmup)
+        self.target = target
+        self.interval = interval
+        self._pace = Pace(headroom)
+        self._warmup = warmup
+        self._patient = True
+        self._trim = 1.0
+        self._let_pass = 0
+        self._last: Admitted | None = None
+
+    @property
+    def headroom(self) -> float:
+        """Seconds of work that a second of the clock does."""
+        return self._pace.value
+
+    def step(self, batch: Batch) -> Admitted:
+        """What the next batch may bring, and why."""
+        if wrong := batch.nonsense:
+            return as_before(self._last, wrong, self.headroom)
+        if self._warmup > 0:
+            self._warmup -= 1
+        else:
+            self._learn(batch)
+        self._last = self._decide(batch)
+        return self._last
+
+    def _learn(self, batch: Batch) -> None:
+        self._pace.learn(batch)
+        last = self._last
+        held = self._best(batch) > _WORK * batch.fixed / self.headroom  # else no trim would help
+        if batch.response and held and last is not None and FLOOR < last.keep < 1:
+            trim = self._trim * (self.target / batch.response) ** _TRIM
+            self._trim = min(max(trim, _TRIMMED[0]), _TRIMMED[1])
+
+    def _best(self, batch: Batch) -> float:
+        """d*: how long a batch should take when there is too much, in seconds."""
+        target = self.target * self._trim
+        best = (target - Q * batch.overhead) / (1 + Q)
+        if best + batch.overhead < self.interval:
+            best = target - Q * self.interval
+        return max(best, _WORK * batch.fixed / self.headroom, _LEAST * self.target)
+
+    def _decide(self, batch: Batch) -> Admitted:
+        best, h = self._best(batch), self.headroom
+        period, rows = batch.collecting(self.interval), batch.coming(self.interval)
+        usual = max(best + batch.overhead, self.interval)
+        may_take = best + _GAIN * Q * (usual - period)
+        load = max(0.0, h * may_take - batch.fixed)
+        demand = rows * batch.cost
+        would_take = (batch.fixed + demand) / h
+        late = would_take > may_take
+        passes = late and self._passes(batch, would_take)
+        self._let_pass = self._let_pass + 1 if passes else 0
+        if not (self._warmup or passes):
+            self._patient = False
+        keep = 1.0 if passes or not late else batch.keep(load, rows)
+        capacity = (h * best - batch.fixed) / (batch.cost * usual)
+        overload = None if batch.rate is None else batch.rate / capacity
+        reason = (
+            f"seamless: {rows:,.0f} rows come and would take {would_take:.3g} s at headroom "
+            f"{h:.3g}, {max(0.0, may_take):.3g} s may be, since rows were collected for "
+            f"{period:.3g} s of {self.target:.3g} s"
+            + ("" if overload is None else f"; {overload:.2f} times what can be kept up with")
+            + ("; it will pass" if passes else f"; keeps {keep:.3g}" if keep < 1 else "")
+        )
+        return Admitted(
+            load=max(load, batch.load(keep, rows)),
+            demand=demand,
+            keep=keep,
+            headroom=h,
+            overload=overload,
+            reason=reason,
+        )
+
+    def _passes(self, batch: Batch, would_take: float) -> bool:
+        """Whether response times are back within the target soon, if nothing is shed."""
+        patience = _FOREVER if self._patient else _PATIENCE - self._let_pass
+        rate = batch.rate
+        if rate is None:
+            return self._patient
+        period = max(self.interval, would_take + batch.overhead)
+        for _ in range(patience):
+            takes = (batch.fixed + rate * period * batch.cost) / self.headroom
+            if Q * period + takes <= self.target:
+                return True
+            period = max(self.interval, takes + batch.overhead)
+        return False
