@@ -12,7 +12,11 @@ from penstock.nodes.splits import Location, Splits, leaves
 
 
 def compiled(
-    network: Network, splits: Splits | None = None, boxes: Collection[str] | None = None
+    network: Network,
+    splits: Splits | None = None,
+    boxes: Collection[str] | None = None,
+    *,
+    root: bool = True,
 ) -> Program:
     """The program of a network.
 
@@ -21,12 +25,16 @@ def compiled(
         splits: of the whole network, if they are known.
         boxes: names of those that the program is about; None for all. What they take from others
             enters, and what others take from them leaves.
+        root: whether streams that go to an output through no box are among it.
     """
-    return _Compiler(network, splits or Splits(network), boxes).program()
+    return _Compiler(network, splits or Splits(network), boxes, root=root).program()
 
 
 class _Compiler:
-    def __init__(self, network: Network, splits: Splits, boxes: Collection[str] | None) -> None:
+    def __init__(
+        self, network: Network, splits: Splits, boxes: Collection[str] | None, *, root: bool
+    ) -> None:
+        self.root = root
         self.network, self.branches = network, splits.branches
         self.inside = set(network.box) if boxes is None else set(boxes)
         self.all = boxes is None
@@ -47,7 +55,7 @@ class _Compiler:
     def program(self) -> Program:
         order = self.network.ordered
         for one in self.network.inputs:
-            self._enter(one.name, to_outputs=self.all)
+            self._enter(one.name, to_outputs=self.root)
         for box in order:
             if box.name not in self.inside:
                 self._enter(box.name, to_outputs=False)

@@ -68,25 +68,41 @@ class Highs:
         matrix.value_ = value * self.scale[index] if len(index) else value
         return model
 
-    def solve(self, rates: Vector) -> tuple[Vector, Vector]:
-        """What passes each location at best, and what a row more of each stream would be worth.
+    def solve(self, rates: Vector) -> tuple[Vector, Vector, Vector]:
+        """What passes each location at best, and what more of a stream or a capacity would add.
 
         Args:
             rates: of the streams that enter, in rows per second.
         """
         most = rates[self._entry[self._first]] / self.scale[self._first]
-        least = np.zeros(len(self._first))
+        found = self._run(np.zeros(len(most)), most)
+        worth = np.zeros(len(self.program.entering))
+        reduced = np.maximum(np.array(found.col_dual)[self._first], 0) / self.scale[self._first]
+        np.add.at(worth, self._entry[self._first], reduced)
+        count = len(self.program.capacity)
+        prices = np.abs(np.array(found.row_dual)[:count]) / self.program.capacity
+        return self._clean(np.array(found.col_value) * self.scale, rates), worth, prices
+
+    def within(self, rates: Vector) -> Vector:
+        """The same, if nothing is dropped where rows enter, only behind splits.
+
+        Args:
+            rates: of the streams that enter, in rows per second.
+        """
+        streams = self._entry[self._first]
+        most = rates[streams] / self.scale[self._first]
+        whole = np.bincount(streams)[streams] == 1
+        found = self._run(np.where(whole, most, 0.0), most)
+        return self._clean(np.array(found.col_value) * self.scale, rates)
+
+    def _run(self, least: Vector, most: Vector) -> highspy.HighsSolution:
         self._highs.changeColsBounds(len(self._first), self._first, least, most)
         self._highs.run()
         status = self._highs.getModelStatus()
         if status != self._optimal:
             raise PenstockError(f"the linear program has no optimum: HiGHS says {status}")
         self._highs.setOptionValue("simplex_strategy", _DUAL)
-        found = self._highs.getSolution()
-        worth = np.zeros(len(self.program.entering))
-        reduced = np.maximum(np.array(found.col_dual)[self._first], 0) / self.scale[self._first]
-        np.add.at(worth, self._entry[self._first], reduced)
-        return self._clean(np.array(found.col_value) * self.scale, rates), worth
+        return self._highs.getSolution()
 
     def _clean(self, flows: Vector, rates: Vector) -> Vector:
         """Without what the solver tolerates: nothing below 0, above its supply or a capacity."""

@@ -15,6 +15,23 @@ from penstock.nodes.program import Program, Vector
 from penstock.nodes.splits import Location
 
 
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The optimum at some rates.
+
+    Args:
+        flows: what passes each drop location, in rows per second.
+        score: weighted rows per second at the outputs.
+        worth: what a row per second more of each stream would add to the score.
+        prices: what one more of the capacity of each node or link would add to it.
+    """
+
+    flows: Vector
+    score: float
+    worth: Vector
+    prices: Vector
+
+
 @dataclass(frozen=True)
 class NodesPlan:
     """What is kept at each drop location, and what comes of it.
@@ -25,6 +42,7 @@ class NodesPlan:
         before: load of each node (seconds per second) and link (rows per second), nothing dropped.
         after: the same with the plan.
         worth: what a row per second more of each input would add to the score.
+        prices: what one more of the capacity of each node or link would add to it.
     """
 
     keeps: Mapping[Location, float]
@@ -32,6 +50,7 @@ class NodesPlan:
     before: Mapping[str, float]
     after: Mapping[str, float]
     worth: Mapping[str, float]
+    prices: Mapping[str, float]
 
     @property
     def sheds(self) -> bool:
@@ -52,8 +71,8 @@ class Planner:
         usual = self.program.rates(network.most)
         self._highs = Highs(self.program, self.program.spread @ usual)
 
-    def best(self, rates: Vector) -> tuple[Vector, float, Vector]:
-        """What passes each location, the score, and what a row more of each stream is worth.
+    def best(self, rates: Vector) -> Best:
+        """The optimum.
 
         Args:
             rates: in the order of `program.entering`, in rows per second.
@@ -61,10 +80,10 @@ class Planner:
         program = self.program
         free = program.spread @ rates
         if not program.overloaded(free):
-            worth: Vector = program.score @ program.spread
-            return free, float(program.score @ free), worth
-        flows, worth = self._highs.solve(rates)
-        return flows, float(program.score @ flows), worth
+            none = np.zeros(len(program.limits))
+            return Best(free, float(program.score @ free), program.score @ program.spread, none)
+        flows, worth, prices = self._highs.solve(rates)
+        return Best(flows, float(program.score @ flows), worth, prices)
 
     def plan(self, rates: Mapping[str, float] | None = None) -> NodesPlan:
         """The best plan.
@@ -77,13 +96,14 @@ class Planner:
         for name, rate in named.items():
             amount(f"the rate of input {name!r}", rate)
         entering = self.program.rates(named)
-        flows, score, worth = self.best(entering)
+        best = self.best(entering)
         return NodesPlan(
-            kept(self.program, self.program.keeps(flows, entering)),
-            score,
+            kept(self.program, self.program.keeps(best.flows, entering)),
+            best.score,
             self.loads(self.program.spread @ entering),
-            self.loads(flows),
-            dict(zip(self.program.entering, worth.tolist(), strict=True)),
+            self.loads(best.flows),
+            dict(zip(self.program.entering, best.worth.tolist(), strict=True)),
+            dict(zip(self.program.limits, best.prices.tolist(), strict=True)),
         )
 
     def loads(self, flows: Vector) -> dict[str, float]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from penstock.control.checks import positive
 from penstock.errors import SpecificationError, complaint
-from penstock.nodes.optimum import Planner
+from penstock.nodes.optimum import Best, Planner
 from penstock.nodes.program import Vector
 from penstock.nodes.workload import Workload
 
@@ -46,15 +46,6 @@ class Progress:
     solved: int
     error: float
     expected: float
-
-
-@dataclass(slots=True)
-class Corner:
-    """The optimum at a point."""
-
-    flows: Vector
-    score: float
-    worth: Vector
 
 
 @dataclass(slots=True)
@@ -94,7 +85,7 @@ class Division:
     planner: Planner
     workload: Workload | None = None
     regions: int = 1
-    _corners: dict[bytes, Corner] = field(default_factory=dict)
+    _corners: dict[bytes, Best] = field(default_factory=dict)
     _queue: list[tuple[float, int, Region]] = field(default_factory=list)
     _number: int = 0
 
@@ -107,11 +98,11 @@ class Division:
         self.root = self._region(np.zeros(len(most)), most)
         self._error = self.root.error * self.root.share
 
-    def corner(self, point: Vector) -> Corner:
+    def corner(self, point: Vector) -> Best:
         """The optimum at a point; each is solved once."""
         key = point.tobytes()
         if key not in self._corners:
-            self._corners[key] = Corner(*self.planner.best(point))
+            self._corners[key] = self.planner.best(point)
         return self._corners[key]
 
     def _region(self, low: Vector, high: Vector) -> Region:

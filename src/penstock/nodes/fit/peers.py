@@ -1,0 +1,214 @@
+"""D-FIT: each site makes its own table, and tells only its neighbours (§6, §8.2.5).
+
+    child ── profile ──► parent        what it brings, and where it is full
+    child ◄── spacing ── parent        how far apart entries may stand
+    child ──── table ──► parent        entries; after a change only those that are needed
+
+A peer does nothing but turn the bytes that it receives into bytes to send. What it cannot use it
+ignores and reports; it then goes on with what it knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+
+from penstock.nodes.fit.central import root_table, site_table, streams_of
+from penstock.nodes.fit.delta import Delta, Told, delta
+from penstock.nodes.fit.leaf import leaf_grid, leaf_table, regrid
+from penstock.nodes.fit.messages import DamagedMessage, Kind, Message
+from penstock.nodes.fit.spacing import Profile, Spacing, child_spacing, profile, root_spacing
+from penstock.nodes.fit.table import Table
+from penstock.nodes.fit.tree import Site
+from penstock.nodes.program import Vector
+
+
+@dataclass
+class Peer:
+    """One site.
+
+    Args:
+        site: what it knows of the network: its own part.
+        error: ε, the share of the best score that a plan may lose.
+        most: of the root, the largest rate of each input, in rows per second.
+        difference: the share by which what its parent believes of a score may be off.
+        reports: what was ignored, and why.
+        deltas: what was told to the parent, the newest last.
+    """
+
+    site: Site
+    error: float
+    most: Mapping[str, float] = field(default_factory=dict)
+    difference: float = 0.0
+    reports: list[str] = field(default_factory=list)
+    deltas: list[Delta] = field(default_factory=list)
+    table: Table | None = None
+    _version: int = 0
+    _heard: dict[tuple[str, Kind], int] = field(default_factory=dict)
+    _profiles: dict[str, Profile] = field(default_factory=dict)
+    _below: dict[str, Told] = field(default_factory=dict)
+    _told: Told = field(default_factory=Told)
+    _told_version: int = 0
+    _versions: dict[str, int] = field(default_factory=dict)
+    _spacing: Spacing | None = None
+    _grid: list[Vector] | None = None
+
+    def start(self) -> list[bytes]:
+        """The first messages: a leaf tells its profile."""
+        return self._introduced()
+
+    def receive(self, data: bytes) -> list[bytes]:
+        """What is to be sent because of a message.
+
+        Args:
+            data: as it arrived.
+        """
+        try:
+            message = Message.decode(data)
+        except DamagedMessage as error:
+            self.reports.append(f"{self.site.name} ignored a damaged message: {error}")
+            return []
+        if not self._welcome(message):
+            return []
+        self._heard[message.sender, message.kind] = message.version
+        match message.kind:
+            case "profile":
+                self._profiles[message.sender] = Profile(**message.body)
+                return self._introduced()
+            case "spacing":
+                self._spacing, self._grid = Spacing(**message.body), None
+                return [*self._spaced(), *self._made()]
+            case "table":
+                return self._learnt(message)
+            case "again":
+                self._told = Told()
+                return self._tell()
+
+    def change(self, site: Site) -> list[bytes]:
+        """What is to be sent because costs, selectivities or boxes of the site are others now.
+
+        Entries stay where they were, so that few need be sent again. The error that is promised
+        grows by the share by which streams are worth less than when the spacing was made.
+
+        Args:
+            site: as it is now, with the same neighbours and streams.
+        """
+        self.site = site
+        return self._made()
+
+    def _welcome(self, message: Message) -> bool:
+        """Whether it is for this site, from a neighbour, and newer than what was heard."""
+        upstream = message.kind in {"spacing", "again"}
+        known = message.sender == self.site.parent if upstream else (
+            message.sender in self.site.children
+        )
+        what = f"{message.kind} {message.version} from {message.sender!r}"
+        if not known or message.receiver != self.site.name:
+            self.reports.append(f"{self.site.name} ignored an unknown message: {what}")
+            return False
+        if message.version <= self._heard.get((message.sender, message.kind), 0):
+            self.reports.append(f"{self.site.name} ignored a stale message: {what}")
+            return False
+        return True
+
+    def _introduced(self) -> list[bytes]:
+        if len(self._profiles) < len(self.site.children):
+            return []
+        own = profile(self.site.program, streams_of(self.site, self._profiles))
+        if self.site.parent is not None:
+            return [self._message("profile", self.site.parent, asdict(own))]
+        self._spacing, self._grid = root_spacing(own, self.most, self.error), None
+        return [*self._spaced(), *self._made()]
+
+    def _spaced(self) -> list[bytes]:
+        assert self._spacing is not None  # noqa: S101 - it has just been told
+        return [
+            self._message(
+                "spacing",
+                child,
+                asdict(
+                    child_spacing(
+                        self._spacing, self.site.program, tuple(self._profiles[child].worth)
+                    )
+                ),
+            )
+            for child in self.site.children
+        ]
+
+    def _learnt(self, message: Message) -> list[bytes]:
+        """Entries of a child: all of them, or changes to those it told last."""
+        held, base = self._below.get(message.sender), message.body["base"]
+        if base is None:
+            held = Told()
+        elif held is None or base != self._versions.get(message.sender):
+            self.reports.append(
+                f"{self.site.name} ignored changes to table {base} of {message.sender!r}, "
+                "which it does not have"
+            )
+            return [self._message("again", message.sender, {})]
+        held.take(message.body["removed"], message.body["added"])
+        self._below[message.sender] = held
+        self._versions[message.sender] = message.version
+        return self._made()
+
+    def _made(self) -> list[bytes]:
+        """The table anew, as soon as all that it depends on is known."""
+        spacing, program = self._spacing, self.site.program
+        if spacing is None or len(self._below) < len(self.site.children):
+            return []
+        if not self.site.children:
+            grid = leaf_grid(program, spacing)
+            self._grid = grid if self._grid is None else regrid(self._grid, grid)
+            self.table = leaf_table(program, self._grid)
+        else:
+            tables = {
+                name: self._below[name].table(tuple(self._profiles[name].worth))
+                for name in self.site.children
+            }
+            self.table = site_table(self.site, spacing, tables)
+        if self.site.parent is None:
+            self.table = root_table(self.table, spacing, self.error, self.site)
+            return []
+        return self._tell()
+
+    def _tell(self) -> list[bytes]:
+        if self.table is None or self.site.parent is None:
+            return []
+        first = not self._told.rates
+        change = delta(self._told, self.table, self.difference)
+        self.deltas.append(change)
+        if not first and not change.added and not change.removed:
+            return []
+        self._told.take(change.removed, change.added)
+        base = None if first else self._told_version
+        body = {"base": base, "removed": change.removed, "added": change.added}
+        message = self._message("table", self.site.parent, body)
+        self._told_version = self._version
+        return [message]
+
+    def _message(self, kind: Kind, receiver: str, body: Mapping[str, object]) -> bytes:
+        self._version += 1
+        return Message(kind, self.site.name, receiver, self._version, body).encode()
+
+
+def deliver(peers: Mapping[str, Peer], messages: Iterable[bytes]) -> int:
+    """Hands messages on until none is left, as a network that loses nothing does.
+
+    Args:
+        peers: by the names of their sites.
+        messages: to begin with.
+
+    Returns:
+        how many messages there were.
+    """
+    waiting, count = list(messages), 0
+    while waiting:
+        data = waiting.pop(0)
+        count += 1
+        waiting += peers[Message.decode(data).receiver].receive(data)
+    return count
+
+
+def start(peers: Mapping[str, Peer]) -> int:
+    """Lets all peers begin, until all have their tables; returns how many messages that took."""
+    return deliver(peers, [data for peer in peers.values() for data in peer.start()])
