@@ -47,8 +47,11 @@ def fragments(network: Network) -> tuple[Network, ...]:
             inputs=tuple(i for i in network.inputs if top(f"stream {i.name}") == part),
             boxes=tuple(b for b in network.boxes if top(f"stream {b.name}") == part),
             outputs=outputs,
-            links=tuple(k for k in network.links if top(f"node {k.after}") == part
-                        and top(f"node {k.before}") == part),
+            links=tuple(
+                k
+                for k in network.links
+                if top(f"node {k.after}") == part and top(f"node {k.before}") == part
+            ),
         )
         for part in found
         if (outputs := tuple(o for o in network.outputs if top(f"stream {o.after}") == part))

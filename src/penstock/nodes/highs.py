@@ -40,7 +40,7 @@ class Highs:
         self._highs.setOptionValue("simplex_strategy", _PRIMAL)
         self._highs.passModel(self._model(library))
 
-    def _model(self, library: Any) -> highspy.HighsLp:  # noqa: ANN401 - the module
+    def _model(self, library: Any) -> Any:  # noqa: ANN401 - the module and its program
         program, width = self.program, len(self.program.locations)
         rows: list[Sum] = [
             {variable: amount / most for variable, amount in those.items()}

@@ -115,7 +115,8 @@ class Planner:
 def kept(program: Program, shares: Vector) -> dict[Location, float]:
     """Those locations at which something is dropped."""
     return {
-        program.locations[place]: float(shares[place]) for place in np.flatnonzero(shares < 1 - 1e-9)
+        program.locations[place]: float(shares[place])
+        for place in np.flatnonzero(shares < 1 - 1e-9)
     }
 
 

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from penstock.nodes.plans import Choice
+from penstock.nodes.lookup import Choice
 
 Phase = Literal["planned", "overloaded", "chosen", "in force", "lifted"]
 _LOG = logging.getLogger(__name__)

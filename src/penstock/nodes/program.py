@@ -1,8 +1,8 @@
 """The network as a linear program (§3): what is kept at each drop location is a variable.
 
-    maximise  Σ score · v           v: rows per second that pass a drop location, the paper's
-    so that   loads · v ≤ ζ         prefix variable times the rate. A variable behind a split is
-              v ≤ what arrives      bounded by what the variables before it let through.
+maximise  Σ score · v           v: rows per second that pass a drop location, the paper's
+so that   loads · v ≤ ζ         prefix variable times the rate. A variable behind a split is
+          v ≤ what arrives      bounded by what the variables before it let through.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Program:
 
     @cached_property
     def score(self) -> Vector:
-        """What a row per second at each variable counts at the outputs, if none is dropped later."""
+        """What a row per second at each variable counts at the outputs that it goes to directly."""
         total = np.zeros(len(self.locations))
         for name, those in self.targets.items():
             for variable, gain in those.items():
@@ -96,7 +96,10 @@ class Program:
             flows: what passes each location, in rows per second.
         """
         rows, variables, amounts = self._entries
-        return np.bincount(rows, amounts * flows[variables], minlength=len(self.limits))
+        found: Vector = np.bincount(
+            rows, amounts * flows[variables], minlength=len(self.limits)
+        ).astype(float)
+        return found
 
     def overloaded(self, flows: Vector, slack: float = 1e-9) -> bool:
         """Whether a node or link has more to do than it can."""

@@ -139,9 +139,10 @@ class Division:
         region.lower = self._region(region.low, high)
         region.upper = self._region(low, region.high)
         self.regions += 1
-        self._error += sum(
-            part.error * part.share for part in (region.lower, region.upper)
-        ) - region.error * region.share
+        self._error += (
+            sum(part.error * part.share for part in (region.lower, region.upper))
+            - region.error * region.share
+        )
 
     @property
     def worst(self) -> float:

@@ -55,9 +55,7 @@ class _Drawing:
             plan,
             flows,
         )
-        self.capacity = dict(
-            zip(self.program.limits, self.program.capacity.tolist(), strict=True)
-        )
+        self.capacity = dict(zip(self.program.limits, self.program.capacity.tolist(), strict=True))
         self.feeds: dict[str, dict[str, None]] = {node.name: {} for node in self.network.nodes}
         self.fed: set[str] = set()
         for box in self.network.ordered:
@@ -105,8 +103,10 @@ class _Drawing:
     def change(self, limit: str) -> str:
         """The load before and after, and the capacity."""
         before, after = self.plan.before[limit], self.plan.after[limit]
-        shown = number(before) if number(before) == number(after) else (
-            f"{number(before)} → {number(after)}"
+        shown = (
+            number(before)
+            if number(before) == number(after)
+            else (f"{number(before)} → {number(after)}")
         )
         return f"{shown} of {number(self.capacity[limit])}"
 
@@ -118,8 +118,7 @@ class _Drawing:
                 passed = self.flows[place]
                 arrived = passed / keep if keep > 0 else self._arrived(place)
                 yield (
-                    f"{location}: keep {number(keep)}, "
-                    f"{number(arrived)} → {number(passed)} rows/s"
+                    f"{location}: keep {number(keep)}, {number(arrived)} → {number(passed)} rows/s"
                 )
         for output in self.network.outputs:
             box = self.network.box.get(output.after)
@@ -161,8 +160,10 @@ class _Drawing:
             for n, name in enumerate(self.program.limits)
             if load[n] > 0 and prices[n] > 0
         ]
-        verdict = "as much as it brings" if np.isclose(costs, gain, rtol=1e-6) else (
-            "more than it brings" if costs > gain else "less than it brings"
+        verdict = (
+            "as much as it brings"
+            if np.isclose(costs, gain, rtol=1e-6)
+            else ("more than it brings" if costs > gain else "less than it brings")
         )
         needs = " and ".join(taken) or "nothing that is full"
         return (

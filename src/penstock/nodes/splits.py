@@ -45,7 +45,7 @@ class Splits:
     def consumers(self) -> Mapping[str, tuple[str, ...]]:
         """What each input and box feeds: boxes by name, outputs as `→ name`."""
         found: dict[str, list[str]] = {
-            one.name: [] for one in (*self.network.inputs, *self.network.boxes)
+            name: [] for name in (*self.network.input, *self.network.box)
         }
         for box in self.network.boxes:
             for name in dict.fromkeys(box.inputs):
@@ -75,7 +75,8 @@ class Splits:
             return (those,) if those else ()
         groups: list[tuple[int, tuple[str, ...]]] = []
         for name in those:
-            reach, together, apart = self.reached.get(name, 0), (name,), []
+            reach, apart = self.reached.get(name, 0), []
+            together: tuple[str, ...] = (name,)
             for other, names in groups:
                 if reach & other:
                     reach, together = reach | other, (*names, *together)

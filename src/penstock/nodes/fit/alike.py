@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.nodes.compiling import compiled
 from penstock.nodes.model import Input, Network
-from penstock.nodes.splits import Splits
+from penstock.nodes.splits import Location, Splits
 
 _DIGITS = 9
 
@@ -26,10 +26,12 @@ class Alike:
         network: with one input for each kind.
         members: of each input that is left, the inputs it stands for and how many of its own rows
             a row of theirs counts as.
+        places: where the inputs that are not left can be dropped from.
     """
 
     network: Network
     members: Mapping[str, Mapping[str, float]]
+    places: Mapping[str, Location]
 
     def rates(self, rates: Mapping[str, float]) -> dict[str, float]:
         """The rates of the inputs that are left, in rows per second."""
@@ -70,7 +72,8 @@ def alike(network: Network) -> Alike:
         boxes=tuple(box for box in network.boxes if box.name not in boxes),
         outputs=tuple(o for o in network.outputs if o.after not in boxes | gone),
     )
-    return Alike(left, members)
+    entrances = {location.after: location for location in program.locations}
+    return Alike(left, members, {name: entrances[name] for name in gone})
 
 
 def _sum(network: Network, members: Mapping[str, float], one: Input) -> Input:

@@ -6,61 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from penstock.control.checks import positive
 from penstock.errors import SpecificationError, complaint
 from penstock.nodes.compiling import compiled
 from penstock.nodes.fit.alike import Alike, alike
-from penstock.nodes.fit.leaf import leaf_grid, leaf_table
-from penstock.nodes.fit.pruning import pruned
 from penstock.nodes.fit.quadtree import PointQuadtree
-from penstock.nodes.fit.spacing import Profile, Spacing, child_spacing, profile, root_spacing
+from penstock.nodes.fit.sites import root_table, site_table, streams_of
+from penstock.nodes.fit.spacing import Profile, child_spacing, profile, root_spacing
 from penstock.nodes.fit.table import Table
-from penstock.nodes.fit.tree import Site, Tree
-from penstock.nodes.fit.upstream import parent_table
+from penstock.nodes.fit.tree import Tree
 from penstock.nodes.fragments import fragments
+from penstock.nodes.lookup import Choice
 from penstock.nodes.model import Network
-from penstock.nodes.plans import Choice
 from penstock.nodes.program import Vector
 from penstock.nodes.splits import Location
-
-
-def site_table(site: Site, spacing: Spacing, children: Mapping[str, Table]) -> Table:
-    """The table of a site.
-
-    Args:
-        site: the site.
-        spacing: as its parent told it.
-        children: the tables of its children, by name.
-    """
-    if not site.children:
-        return leaf_table(site.program, leaf_grid(site.program, spacing))
-    return parent_table(site.program, spacing, {name: children[name] for name in site.children})
-
-
-def root_table(table: Table, spacing: Spacing, error: float, site: Site) -> Table:
-    """What is left of the root's table: the feasible triangle is not needed.
-
-    Args:
-        table: all entries of the root.
-        spacing: of the root.
-        error: ε.
-        site: the root.
-    """
-    # An overloaded point has an optimum of at least the reference, so what is chosen for it brings
-    # at least all but ε of that. The entry of nothing stays, for rates that nobody planned for.
-    needed = table.scores >= (1 - error) * spacing.reference * (1 - 1e-9)
-    needed |= (table.rates == 0).all(axis=1)
-    return pruned(table.only(needed), 0.0, site.program.load)
-
-
-def streams_of(site: Site, children: Mapping[str, Profile]) -> dict[str, Profile]:
-    """The profile of the child that takes each stream of a site."""
-    return {
-        stream: children[name]
-        for name in site.children
-        for stream in children[name].worth
-        if stream in site.program.targets
-    }
 
 
 @dataclass(frozen=True)
@@ -72,38 +33,44 @@ class FragmentFit:
         tree: its sites.
         tables: of each site, by name.
         error: ε.
+        index: of the root's table.
     """
 
     kinds: Alike
     tree: Tree
     tables: Mapping[str, Table]
     error: float
+    index: PointQuadtree
 
     @cached_property
-    def index(self) -> PointQuadtree:
-        """Of the root's table."""
-        table = self.tables[self.tree.root.name]
-        return PointQuadtree(table.rates, table.scores)
-
-    @cached_property
-    def _whole(self) -> tuple[tuple[str, ...], Vector, Vector]:
-        """The inputs, the load of a row of each on all nodes and links, and their capacity."""
+    def _sums(self) -> tuple[tuple[str, ...], Vector, Vector, int]:
+        """The inputs; what a row of each adds to each load and dimension; capacities."""
         program = compiled(self.kinds.network)
-        return program.entering, program.load @ program.spread, program.capacity * (1 + 1e-9)
+        streams = self.tables[self.tree.root.name].streams
+        inputs = [name for those in self.kinds.members.values() for name in those]
+        counts = np.zeros((len(streams), len(inputs)))
+        for kind, those in self.kinds.members.items():
+            for name, times in those.items():
+                counts[streams.index(kind), inputs.index(name)] = times
+        own = [streams.index(name) for name in program.entering]
+        loads = program.load @ program.spread @ counts[own]
+        capacity = program.capacity * (1 + 1e-9)
+        return tuple(inputs), np.vstack([loads, counts]), capacity, len(capacity)
 
     def select(self, rates: Mapping[str, float]) -> tuple[int, dict[str, float]]:
         """The entry for some rates, and the scaling of each input; -1 if nothing is overloaded."""
-        names, loads, capacity = self._whole
-        given = self.kinds.rates(rates)
-        if not (loads @ [given[name] for name in names] > capacity).any():
-            return -1, dict.fromkeys(rates, 1.0)
-        table = self.tables[self.tree.root.name]
-        point = [given[name] for name in table.streams]
+        inputs, sums, capacity, count = self._sums
+        given = sums @ [rates[name] for name in inputs]
+        if not (given[:count] > capacity).any():
+            return -1, dict.fromkeys(inputs, 1.0)
+        point = given[count:].tolist()
         entry = self.index.best(point)
+        table = self.tables[self.tree.root.name]
         scaling: dict[str, float] = {}
         for name, most, rate in zip(table.streams, table.rates[entry].tolist(), point, strict=True):
             share = most / rate if rate > most else 1.0
-            scaling |= dict.fromkeys(self.kinds.members[name], share)
+            for member in self.kinds.members[name]:
+                scaling[member] = share
         return entry, scaling
 
     def keeps(self, entry: int) -> dict[Location, float]:
@@ -147,8 +114,9 @@ def fragment_fit(network: Network, error: float) -> FragmentFit:
     tables: dict[str, Table] = {}
     for site in reversed(tree.sites.values()):
         tables[site.name] = site_table(site, spacings[site.name], tables)
-    tables[root.name] = root_table(tables[root.name], spacings[root.name], error, root)
-    return FragmentFit(kinds, tree, tables, error)
+    tables[root.name] = root_table(tables[root.name], profiles[root.name], error, root)
+    top = tables[root.name]
+    return FragmentFit(kinds, tree, tables, error, PointQuadtree(top.rates, top.scores))
 
 
 @dataclass(frozen=True)
@@ -172,10 +140,11 @@ class Fit:
         Args:
             rates: of all inputs, in rows per second.
         """
-        ids, scaling, sheds = [], {}, False
+        ids: list[str] = []
+        scaling: dict[str, float] = {}
+        sheds = False
         for part in self.parts:
-            own = {name: rates[name] for those in part.kinds.members.values() for name in those}
-            number, scaled = part.select(own)
+            number, scaled = part.select(rates)
             scaling |= scaled
             ids.append(str(number) if number >= 0 else "-")
             sheds = sheds or number >= 0
@@ -191,10 +160,10 @@ class Fit:
         for part, number in zip(self.parts, choice.id.split("/"), strict=True):
             if number == "-":
                 continue
-            of = part.keeps(int(number))
-            for location, share in of.items():
-                scale = choice.scaling.get(location.after, 1.0)
-                kept[location] = share * scale
+            for location, share in part.keeps(int(number)).items():
+                kept[location] = share * choice.scaling.get(location.after, 1.0)
+            for name, location in part.kinds.places.items():
+                kept[location] = choice.scaling[name]
         return kept
 
 

@@ -97,7 +97,7 @@ def _still_right(held: Table, table: Table, difference: float) -> NDArray[np.boo
     possible = np.zeros(len(held), dtype=bool)
     for block in _blocks(len(held), table.rates.size):
         some = held.rates[block][:, None, :]
-        possible[block] = (table.rates[None] >= some).all(axis=2).any(axis=1)
+        possible[block] = np.any(np.all(table.rates[None] >= some, axis=2), axis=1)
         below = (table.rates[None] <= some).all(axis=2)
         best[block] = np.where(below, table.scores[None], -1.0).max(axis=1, initial=-1.0)
     off: Vector = np.abs(held.scores - best)

@@ -1,10 +1,10 @@
 """The table of a leaf: points spaced by ε, each with a complementary local plan (§6.2).
 
-    y │·                          x: the entries that the leaf can take as they are, or with drops
-      │x·                         behind its splits; beyond them it would have to drop where rows
-      │x x·                       enter, which its parent does better
-      │x x x·
-      └──────── x
+y │·                          x: the entries that the leaf can take as they are, or with drops
+  │x·                         behind its splits; beyond them it would have to drop where rows
+  │x x·                       enter, which its parent does better
+  │x x x·
+  └──────── x
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.nodes.fit.local_plans import local_plans
+from penstock.nodes.fit.pruning import pruned
 from penstock.nodes.fit.spacing import Spacing, most_in
 from penstock.nodes.fit.table import Table, check_size
 from penstock.nodes.program import Program, Vector
@@ -30,7 +31,9 @@ def leaf_table(program: Program, grid: list[Vector]) -> Table:
     flows, possible = local_plans(program, rates)
     rates, flows = rates[possible], flows[possible]
     picks = np.zeros((len(rates), 0), dtype=np.int64)
-    return Table(program.entering, rates, flows @ program.score, flows, picks)
+    table = Table(program.entering, rates, flows @ program.score, flows, picks)
+    # Taking in more of a stream than its branches can be given only costs.
+    return pruned(table, 0.0, program.load) if program.supply else table
 
 
 def leaf_grid(program: Program, spacing: Spacing) -> list[Vector]:

@@ -1,7 +1,7 @@
 """Complementary local plans (§6.2.2): behind splits the least quality for the most load goes first.
 
-    in ─► a ─┬─► b     2 of load saved by a row dropped here, for 1 of score
-             └─► c     5 of load saved, for 1 of score: all of c goes before anything of b
+in ─► a ─┬─► b     2 of load saved by a row dropped here, for 1 of score
+         └─► c     5 of load saved, for 1 of score: all of c goes before anything of b
 """
 
 from __future__ import annotations
@@ -26,10 +26,15 @@ def local_plans(program: Program, rates: Vector) -> tuple[Vector, NDArray[np.boo
     if is_greedy(program):
         flows = greedy(program, flows)
     else:
-        over = (flows @ program.load.T > program.capacity * _SLACK).any(axis=1)
+        over = ~_fits(program, flows)
         if over.any() and (program.supply or _parts(program)):
             flows = _solved(program, rates, flows, over)
-    return flows, (flows @ program.load.T <= program.capacity * _SLACK).all(axis=1)
+    return flows, _fits(program, flows)
+
+
+def _fits(program: Program, flows: Vector) -> NDArray[np.bool_]:
+    fits: NDArray[np.bool_] = np.all(flows @ program.load.T <= program.capacity * _SLACK, axis=1)
+    return fits
 
 
 def is_greedy(program: Program) -> bool:

@@ -51,11 +51,10 @@ class Message:
         """
         try:
             mark, _, text = data.decode().partition(" ")
-            whole = mark == _mark(text)
-            kind, sender, receiver, version, body = json.loads(text) if whole else [None] * 5
+            kind, sender, receiver, version, body = json.loads(text)
         except (ValueError, TypeError) as error:
             raise DamagedMessage(complaint("a message", "must be whole", data[:40])) from error
-        if not whole or kind not in KINDS:
+        if mark != _mark(text) or kind not in KINDS:
             raise DamagedMessage(complaint("a message", "must be whole", data[:40]))
         return Message(kind, sender, receiver, version, body)
 

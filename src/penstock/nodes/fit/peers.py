@@ -10,13 +10,13 @@ ignores and reports; it then goes on with what it knew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from penstock.nodes.fit.central import root_table, site_table, streams_of
 from penstock.nodes.fit.delta import Delta, Told, delta
 from penstock.nodes.fit.leaf import leaf_grid, leaf_table, regrid
 from penstock.nodes.fit.messages import DamagedMessage, Kind, Message
+from penstock.nodes.fit.sites import root_table, site_table, streams_of
 from penstock.nodes.fit.spacing import Profile, Spacing, child_spacing, profile, root_spacing
 from penstock.nodes.fit.table import Table
 from penstock.nodes.fit.tree import Site
@@ -45,6 +45,7 @@ class Peer:
     table: Table | None = None
     _version: int = 0
     _heard: dict[tuple[str, Kind], int] = field(default_factory=dict)
+    _profile: Profile | None = None
     _profiles: dict[str, Profile] = field(default_factory=dict)
     _below: dict[str, Told] = field(default_factory=dict)
     _told: Told = field(default_factory=Told)
@@ -99,8 +100,10 @@ class Peer:
     def _welcome(self, message: Message) -> bool:
         """Whether it is for this site, from a neighbour, and newer than what was heard."""
         upstream = message.kind in {"spacing", "again"}
-        known = message.sender == self.site.parent if upstream else (
-            message.sender in self.site.children
+        known = (
+            message.sender == self.site.parent
+            if upstream
+            else (message.sender in self.site.children)
         )
         what = f"{message.kind} {message.version} from {message.sender!r}"
         if not known or message.receiver != self.site.name:
@@ -117,6 +120,7 @@ class Peer:
         own = profile(self.site.program, streams_of(self.site, self._profiles))
         if self.site.parent is not None:
             return [self._message("profile", self.site.parent, asdict(own))]
+        self._profile = own
         self._spacing, self._grid = root_spacing(own, self.most, self.error), None
         return [*self._spaced(), *self._made()]
 
@@ -166,8 +170,8 @@ class Peer:
                 for name in self.site.children
             }
             self.table = site_table(self.site, spacing, tables)
-        if self.site.parent is None:
-            self.table = root_table(self.table, spacing, self.error, self.site)
+        if self.site.parent is None and self._profile is not None:
+            self.table = root_table(self.table, self._profile, self.error, self.site)
             return []
         return self._tell()
 
@@ -189,26 +193,3 @@ class Peer:
     def _message(self, kind: Kind, receiver: str, body: Mapping[str, object]) -> bytes:
         self._version += 1
         return Message(kind, self.site.name, receiver, self._version, body).encode()
-
-
-def deliver(peers: Mapping[str, Peer], messages: Iterable[bytes]) -> int:
-    """Hands messages on until none is left, as a network that loses nothing does.
-
-    Args:
-        peers: by the names of their sites.
-        messages: to begin with.
-
-    Returns:
-        how many messages there were.
-    """
-    waiting, count = list(messages), 0
-    while waiting:
-        data = waiting.pop(0)
-        count += 1
-        waiting += peers[Message.decode(data).receiver].receive(data)
-    return count
-
-
-def start(peers: Mapping[str, Peer]) -> int:
-    """Lets all peers begin, until all have their tables; returns how many messages that took."""
-    return deliver(peers, [data for peer in peers.values() for data in peer.start()])

@@ -9,7 +9,8 @@ from penstock.nodes.fit.table import Table
 from penstock.nodes.program import Vector
 
 _DIGITS = 10
-_COMPARED = 20_000
+_COMPARED = 6_000
+_BLOCK = 256
 
 
 def pruned(table: Table, near: float, load: Vector) -> Table:
@@ -21,8 +22,7 @@ def pruned(table: Table, near: float, load: Vector) -> Table:
         load: of each drop location on each node, to keep the entry that costs least.
     """
     table = _best_of_equal(table, load)
-    # Comparing each with all takes the square of their number.
-    return table.only(_undominated(table, near)) if len(table) <= _COMPARED else table
+    return table.only(_undominated(table, near))
 
 
 def _best_of_equal(table: Table, load: Vector) -> Table:
@@ -41,15 +41,38 @@ def _best_of_equal(table: Table, load: Vector) -> Table:
 
 def _undominated(table: Table, near: float) -> NDArray[np.int64]:
     """Each entry left out has one that is kept below it; so nothing is lost twice."""
+    # An entry can only be below another if it takes in less in sum.
     order = np.lexsort((-table.scores, table.rates.sum(axis=1)))
     rates, scores = table.rates[order], table.scores[order]
-    kept_rates, kept_scores = np.empty_like(rates), np.empty_like(scores)
-    kept: list[int] = []
-    for place in range(len(order)):
-        count = len(kept)
-        enough = kept_scores[:count] >= scores[place] * (1 - near)
-        below = (kept_rates[:count][enough] <= rates[place]).all(axis=1)
-        if not below.any():
-            kept_rates[count], kept_scores[count] = rates[place], scores[place]
-            kept.append(place)
+    kept = np.empty(0, dtype=np.int64)
+    for start in range(0, len(order), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(order)))
+        # Comparing each with all takes the square of their number.
+        if len(kept) <= _COMPARED:
+            block = block[~_stands(rates[kept], scores[kept], rates[block], scores[block], near)]
+            block = _among(rates, scores, block, near)
+        kept = np.concatenate([kept, block])
     return order[kept]
+
+
+def _stands(
+    kept: Vector, kept_scores: Vector, rates: Vector, scores: Vector, near: float
+) -> NDArray[np.bool_]:
+    """Whether one that is kept stands for each of some entries."""
+    enough = kept_scores[None, :] >= scores[:, None] * (1 - near)
+    for axis in range(rates.shape[1]):
+        enough &= kept[None, :, axis] <= rates[:, None, axis]
+    found: NDArray[np.bool_] = np.any(enough, axis=1)
+    return found
+
+
+def _among(
+    rates: Vector, scores: Vector, block: NDArray[np.int64], near: float
+) -> NDArray[np.int64]:
+    """Of a block, those that none before them in it stands for."""
+    kept: list[int] = []
+    for place in block.tolist():
+        one = slice(place, place + 1)
+        if not _stands(rates[kept], scores[kept], rates[one], scores[one], near)[0]:
+            kept.append(place)
+    return np.array(kept, dtype=np.int64)

@@ -1,10 +1,10 @@
 """A point quadtree over the entries of a table (§6.4): the best one below a point, found fast.
 
-    ┌─────┬──────┐       Each entry parts its region in 2^d sides; a side has a child only if there
-    │     │  ·   │       are entries in it. A child knows the best score and the lowest corner of
-    ├─────p──────┤       all that is below it: what brings less than was found, or lies above the
-    │  ·  │    · │       point, is not looked at.
-    └─────┴──────┘
+┌─────┬──────┐       Each entry parts its region in 2^d sides; a side has a child only if there
+│     │  ·   │       are entries in it. A child knows the best score and the lowest corner of
+├─────p──────┤       all that is below it: what brings less than was found, or lies above the
+│  ·  │    · │       point, is not looked at.
+└─────┴──────┘
 """
 
 from __future__ import annotations

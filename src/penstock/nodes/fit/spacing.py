@@ -1,9 +1,9 @@
 """How far apart the entries of tables may stand, so that no plan loses more than ε (§6.2.1).
 
-An overloaded point has an optimum of at least `reference`: the least score at which any node is just
-full. A table may so lose, in each of its `dimensions`, a part of ε times that, or of what the stream
-itself brings. Every site tells its parent what it must know for this (`Profile`), the root adds it
-up, and every site tells its children how to space (`Spacing`): only neighbours talk.
+An overloaded point has an optimum of at least `reference`: the least score at which any node is
+just full. So a table may lose, in each of its `dimensions`, a part of ε times that, or of what the
+stream itself brings. Every site tells its parent what it must know for this (`Profile`), the root
+adds it up, and every site tells its children how to space (`Spacing`): only neighbours talk.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def child_spacing(own: Spacing, program: Program, streams: tuple[str, ...]) -> S
 
 
 def most_in(program: Program, spacing: Spacing) -> Vector:
-    """The largest rate of each stream that the site itself can take in, all behind splits dropped."""
+    """The largest rate of each stream that the site can take in, with all behind splits dropped."""
     bound = program.rates(spacing.most)
     for variable, stream in enumerate(program.entry):
         if stream >= 0:

@@ -1,12 +1,13 @@
 """Nodes as a tree of sites, as feasible input tables need it.
 
-    inputs ─► root ─┬─► B ─► outputs         Each site but the root is fed by one other. Nodes that
-                    └─► C ─┬─► D             do not stand so, such as one with two parents, are put
-                           └─► E             together with these: a site is a cluster of nodes.
+inputs ─► root ─┬─► B ─► outputs         Each site but the root is fed by one other. Nodes that
+                └─► C ─┬─► D             do not stand so, such as one with two parents, are put
+                       └─► E             together with these: a site is a cluster of nodes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,12 +23,14 @@ class Site:
 
     Args:
         name: of its nodes.
+        nodes: their names.
         program: of its boxes; streams to other sites are targets of no weight.
         parent: the site that feeds it; None for the root.
         children: the sites that it feeds.
     """
 
     name: str
+    nodes: tuple[str, ...]
     program: Program
     parent: str | None
     children: tuple[str, ...]
@@ -48,33 +51,57 @@ class Tree:
         """By name, those first that feed others."""
         splits, group = Splits(self.network), _Groups(self.network)
         group.gather(splits)
-        names: dict[str, str] = {}
-        for node in self.network.nodes:
-            top = group.top(node.name)
-            names[top] = f"{names[top]} + {node.name}" if top in names else node.name
-        boxes: dict[str, list[str]] = {name: [] for name in names.values()}
-        for box in self.network.boxes:
-            boxes[names[group.top(box.node)]].append(box.name)
-        parent = {
-            names[child]: names[next(iter(above))] for child, above in group.parents().items()
-        }
-        order: list[str] = [name for name in boxes if name not in parent and boxes[name]]
-        for name in order:
-            order.extend(child for child, above in parent.items() if above == name)
-        return {
-            name: Site(
-                name,
-                compiled(self.network, splits, boxes[name], root=name not in parent),
-                parent.get(name),
-                tuple(child for child in order if parent.get(child) == name),
-            )
-            for name in order
-        }
+        while True:
+            sites = _sites(self.network, splits, group)
+            tangled = next((s for s in sites.values() if s.children and _tangled(s.program)), None)
+            if tangled is None:
+                return sites
+            # What enters it cannot be told from what its children are to get: they are one.
+            below = [tangled]
+            for site in below:
+                below.extend(sites[name] for name in site.children)
+            group.join([name for site in below for name in site.nodes])
 
     @property
     def root(self) -> Site:
         """Where the inputs enter."""
         return next(iter(self.sites.values()))
+
+
+def _sites(network: Network, splits: Splits, group: _Groups) -> dict[str, Site]:
+    nodes: dict[str, list[str]] = {}
+    for node in network.nodes:
+        nodes.setdefault(group.top(node.name), []).append(node.name)
+    names = {top: " + ".join(those) for top, those in nodes.items()}
+    boxes: dict[str, list[str]] = {name: [] for name in names.values()}
+    for box in network.boxes:
+        boxes[names[group.top(box.node)]].append(box.name)
+    parent = {names[child]: names[next(iter(above))] for child, above in group.parents().items()}
+    order = [name for name in boxes if name not in parent and boxes[name]]
+    for name in order:
+        order.extend(child for child, above in parent.items() if above == name)
+    return {
+        name: Site(
+            name,
+            tuple(next(those for top, those in nodes.items() if names[top] == name)),
+            compiled(network, splits, boxes[name], root=name not in parent),
+            parent.get(name),
+            tuple(child for child in order if parent.get(child) == name),
+        )
+        for name in order
+    }
+
+
+def _tangled(program: Program) -> bool:
+    """Whether what passes a drop location goes to several places, none of which can be spared.
+
+    So it is where a stream splits between the parting and the meeting of branches.
+    """
+    sums = [
+        *program.targets.values(),
+        *{program.locations[v].after: those for v, those in program.supply.items()}.values(),
+    ]
+    return any(times > 1 for times in Counter(v for those in sums for v in those).values())
 
 
 class _Groups:

@@ -1,10 +1,9 @@
-"""From the tables of the children to that of their parent (§6.3): what must enter, so that they get
-what an entry of theirs says.
+"""From the tables of the children to that of their parent (§6.3).
 
-A selectivity is divided by; a split takes the largest of what its branches need and drops the rest
-behind it; a union or join shares what is needed out among its streams, in all ways that stand a
-little apart; tables of several children are combined, and scores added. What overloads the site is
-left out.
+What must enter, so that each child gets what an entry of its table says? A selectivity is divided
+by; a split takes the largest of what its branches need, and drops the rest behind it; a union or
+join shares what is needed out among its streams, in all ways that stand a little apart; tables of
+several children are combined, and scores added. What overloads the site is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -45,11 +44,9 @@ def parent_table(program: Program, spacing: Spacing, children: Mapping[str, Tabl
             rates = levels(arrives[name], weight, spacing, grows=True)[:, None]
             none = np.zeros((len(rates), 0))
             tables.append(Table((name,), rates, weight * rates[:, 0], none, none.astype(np.int64)))
-    rows = _Rows(
-        np.zeros((1, len(names))), np.zeros(1), np.zeros((1, 0), dtype=np.int64)
-    )
+    rows = _Rows(np.zeros((1, len(names))), np.zeros(1), np.zeros((1, 0), dtype=np.int64))
     for number, table in enumerate(tables):
-        rows = rows.times(table, [names[stream] for stream in table.streams], number < picked)
+        rows = rows.times(table, [names[stream] for stream in table.streams], keep=number < picked)
         # What is too much already is too much with any of the others.
         flows, kept = required(program, rows.targets, spacing)
         entering = entered(program, flows)
@@ -72,7 +69,7 @@ class _Rows:
     scores: Vector
     picks: Numbers
 
-    def times(self, table: Table, places: list[int], keep: bool) -> _Rows:  # noqa: FBT001
+    def times(self, table: Table, places: list[int], *, keep: bool) -> _Rows:
         check_size(len(self.scores) * len(table))
         left = np.repeat(np.arange(len(self.scores)), len(table))
         right = np.tile(np.arange(len(table)), len(self.scores))
@@ -155,5 +152,5 @@ def compositions(parts: int, whole: int) -> Vector:
     found = []
     for bars in combinations(range(whole + parts - 1), parts - 1):
         edges = (-1, *bars, whole + parts - 1)
-        found.append([(b - a - 1) / whole for a, b in zip(edges, edges[1:], strict=False)])
+        found.append([(b - a - 1) / whole for a, b in pairwise(edges)])
     return np.array(found)

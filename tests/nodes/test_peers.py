@@ -1,0 +1,189 @@
+"""D-FIT: neighbours come to the tables of C-FIT; stale and damaged messages change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import UsageError
+from penstock.nodes import Network, Peer, Planner, Tree, fit
+from penstock.nodes.fit.exchange import deliver, start
+from penstock.nodes.fit.messages import DamagedMessage, Message
+from tests.nodes.networks import FIG1, chains, random_network
+from tests.nodes.test_fit import TREE
+
+PAIR = chains((0.064, 0.032), (0.032, 0.064), rate=20.0, most=100.0)
+
+
+def peers_of(network: Network, error: float, difference: float = 0.0) -> dict[str, Peer]:
+    sites = Tree(network).sites
+    return {
+        name: Peer(site, error, network.most, difference=difference) for name, site in sites.items()
+    }
+
+
+def same(peers: dict[str, Peer], tables) -> bool:
+    return all(
+        peer.table is not None
+        and np.array_equal(peer.table.rates, tables[name].rates)
+        and np.array_equal(peer.table.scores, tables[name].scores)
+        for name, peer in peers.items()
+    )
+
+
+@pytest.mark.parametrize("network", [FIG1, PAIR, TREE], ids=["Fig. 1", "pair", "tree"])
+def test_tables_of_neighbours_are_those_made_in_one_place(network):
+    peers = peers_of(network, 0.3)
+    messages = start(peers)
+    # To each child how to space; from each its profile and its table, and little besides.
+    assert messages >= 3 * (len(peers) - 1)
+    assert same(peers, fit(network, 0.3).parts[0].tables)
+    assert not any(peer.reports for peer in peers.values())
+
+
+def test_tables_are_the_same_on_random_trees():
+    tried = 0
+    for seed in range(60):
+        network = random_network(np.random.default_rng(seed), inputs=2, boxes=4, tree=True)
+        try:
+            parts = fit(network, 0.5).parts
+        except UsageError:
+            continue  # too large
+        if len(parts) != 1 or len(parts[0].tree.sites) < 2:
+            continue
+        peers = peers_of(parts[0].kinds.network, 0.5)
+        start(peers)
+        assert same(peers, parts[0].tables)
+        tried += 1
+    assert tried > 5
+
+
+def test_the_order_in_which_children_speak_does_not_matter():
+    one, other = peers_of(TREE, 0.3), peers_of(TREE, 0.3)
+    start(one)
+    first = [data for peer in reversed(other.values()) for data in peer.start()]
+    deliver(other, reversed(first))
+    assert same(other, {name: peer.table for name, peer in one.items()})
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.02, 0.05, 0.1])
+def test_after_a_selectivity_falls_only_what_is_needed_is_sent(difference):
+    peers = peers_of(PAIR, 0.1, difference)
+    start(peers)
+    changed = PAIR.changed("b0", selectivity=0.9)
+    deliver(peers, peers["B"].change(Tree(changed).sites["B"]))
+    child, parent = peers["B"], peers["A"]
+    assert child.table is not None
+    assert parent.table is not None
+    held = parent._below["B"]
+    now = {tuple(rates): score for rates, score in _rows(child.table)}
+    if difference == 0:
+        assert dict(zip(held.rates.values(), held.scores.values(), strict=True)) == now
+    # Whatever the parent believes is feasible, and about what it brings.
+    for rates, score in zip(held.rates.values(), held.scores.values(), strict=True):
+        actual = max(
+            s for r, s in now.items() if all(a <= b for a, b in zip(r, rates, strict=True))
+        )
+        assert abs(score - actual) <= difference * actual + 1e-12
+        assert 0.032 * rates[0] + 0.064 * rates[1] <= 1 + 1e-6
+    # And for whatever is possible it knows something about as good.
+    for rates, score in now.items():
+        known = max(held.scores[n] for n, r in held.rates.items() if below(r, rates))
+        assert known >= (1 - difference) * score - 1e-12
+
+
+def below(one, other) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _rows(table):
+    return zip(map(tuple, table.rates.tolist()), table.scores.tolist(), strict=True)
+
+
+def test_a_larger_difference_sends_less_and_a_larger_change_more():
+    def share(difference, selectivity):
+        peers = peers_of(PAIR, 0.1, difference)
+        start(peers)
+        changed = PAIR.changed("b0", selectivity=selectivity)
+        deliver(peers, peers["B"].change(Tree(changed).sites["B"]))
+        return peers["B"].deltas[-1].share
+
+    by_difference = [share(difference, 0.9) for difference in (0.01, 0.03, 0.05, 0.1)]
+    assert by_difference == sorted(by_difference, reverse=True)
+    assert by_difference[-1] < 0.2
+    by_change = [share(0.05, selectivity) for selectivity in (0.98, 0.9, 0.7)]
+    assert by_change == sorted(by_change)
+    assert by_change[0] == 0
+
+
+@pytest.mark.parametrize("moved", [0.008, -0.008], ids=["to the child", "to the parent"])
+def test_plans_stay_good_when_an_operator_moves(moved):
+    peers = peers_of(PAIR, 0.1, 0.02)
+    start(peers)
+    changed = PAIR.changed("a0", cost=0.064 - moved).changed("b0", cost=0.032 + moved)
+    sites = Tree(changed).sites
+    deliver(peers, [*peers["B"].change(sites["B"]), *peers["A"].change(sites["A"])])
+    delta = peers["B"].deltas[-1]
+    # A child that has more to do can take less: entries go, and none need come.
+    assert (delta.share == 0, not delta.removed) == (moved > 0, moved < 0)
+    assert delta.share < 0.5
+    table, planner = peers["A"].table, Planner(changed)
+    assert table is not None
+    rng = np.random.default_rng(1)
+    for a, b in rng.uniform(10, 100, (100, 2)).tolist():
+        best = planner.plan({"i0": a, "i1": b})
+        fits = (table.rates <= [a, b]).all(axis=1)
+        chosen = table.rates[fits][np.argmax(table.scores[fits])]
+        assert not planner.plan(dict(zip(table.streams, chosen.tolist(), strict=True))).sheds
+        if best.sheds:
+            assert chosen.sum() >= (1 - 0.1 - 2 * 0.02) * best.score
+
+
+def test_stale_unknown_and_damaged_messages_are_ignored_and_reported():
+    peers = peers_of(FIG1, 0.2)
+    (profile,) = peers["B"].start()
+    (spacing,) = peers["A"].receive(profile)
+    (table,) = peers["B"].receive(spacing)
+    peers["A"].receive(table)
+    before = peers["A"].table
+    stranger = Message("table", "C", "A", 9, {"base": None, "removed": [], "added": []})
+    lost = Message("spacing", "A", "C", 9, {})
+    for data, said in (
+        (profile, "A ignored a stale message: profile 1 from 'B'"),
+        (table, "A ignored a stale message: table 2 from 'B'"),
+        (stranger.encode(), "A ignored an unknown message: table 9 from 'C'"),
+        (lost.encode(), "A ignored an unknown message: spacing 9 from 'A'"),
+        (table[:-3] + b"0" + table[-2:], "A ignored a damaged message"),
+        (b"", "A ignored a damaged message"),
+        (b"\xff\xfe", "A ignored a damaged message"),
+    ):
+        assert peers["A"].receive(data) == []
+        assert said in peers["A"].reports[-1]
+        assert peers["A"].table is before
+
+
+def test_changes_to_a_table_that_was_lost_make_the_child_send_all_of_it():
+    peers = peers_of(FIG1, 0.2)
+    (profile,) = peers["B"].start()
+    (spacing,) = peers["A"].receive(profile)
+    peers["B"].receive(spacing)  # the table is lost on its way
+    changed = Tree(FIG1.changed("b0", selectivity=0.5)).sites["B"]
+    (changes,) = peers["B"].change(changed)
+    (again,) = peers["A"].receive(changes)
+    assert "which it does not have" in peers["A"].reports[-1]
+    assert deliver(peers, [again]) == 2
+    assert peers["A"].table is not None
+    assert sorted(peers["A"]._below["B"].scores.values()) == pytest.approx(
+        sorted(peers["B"].table.scores.tolist())  # type: ignore[union-attr]
+    )
+
+
+@given(st.integers(0, 300), st.integers(1, 255))
+def test_no_byte_of_a_message_can_change_unseen(place, by):
+    data = bytearray(Message("again", "A", "B", 7, {"größe": [1.5, None]}).encode())
+    assert Message.decode(bytes(data)).body == {"größe": [1.5, None]}
+    data[place % len(data)] ^= by
+    with pytest.raises(DamagedMessage):
+        Message.decode(bytes(data))
