@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from penstock.bench import nodes
 from penstock.cli.main import app
+from penstock.nodes import optimal_plan
 
 
 def test_the_figures_are_there_and_as_wanted(monkeypatch):
@@ -26,4 +27,4 @@ def test_the_figures_are_there_and_as_wanted(monkeypatch):
 def test_the_wide_network_is_overloaded_and_has_so_many_nodes():
     network = nodes.wide_network(100)
     assert len(network.nodes) == 100
-    assert nodes.Planner(network).plan().sheds
+    assert optimal_plan(network).sheds

@@ -147,6 +147,23 @@ def test_inputs_that_differ_in_scale_only_count_by_their_scale():
     assert alike(other).members == {"i": {"i": 1.0}, "j": {"j": 1.0}}
 
 
+def test_inputs_that_are_nearly_alike_are_one_dimension_too():
+    # Costs as they are measured: off by up to 1 % each, so that loads differ by 2 %.
+    rng = np.random.default_rng(9)
+    costs = np.array([[0.016, 0.008] * 4, [0.008, 0.016] * 4]) * rng.uniform(0.99, 1.01, (2, 8))
+    network = chains(*costs.tolist(), rate=20.0, most=100.0)
+    kinds = alike(network, 0.025)
+    assert len(kinds.members) == 2
+    assert 0.01 < kinds.loss < 0.025
+    assert len(alike(network).members) == 8
+    tables = fit(network, 0.1)
+    assert tables.entries < 2000
+    assert max(losses(network, 0.1, rng, 100)) <= 0.1 + 1e-6
+    # Where no node is really overloaded nothing is dropped, though the dearest of a kind would be.
+    full = 1 / costs.sum(axis=1).max() * 0.999
+    assert tables.select(dict.fromkeys(network.rates, full)) is None
+
+
 def test_the_feasible_triangle_is_left_out_of_the_roots_table():
     # Fig. 6: below the line from (1/3, 0) to (0, 1/2) no node of Fig. 1 is ever overloaded.
     part = fit(FIG1, 0.1).parts[0]

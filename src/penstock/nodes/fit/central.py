@@ -29,33 +29,30 @@ class FragmentFit:
     """The tables of one fragment.
 
     Args:
+        network: the fragment.
         kinds: its inputs, those that are alike put together.
         tree: its sites.
         tables: of each site, by name.
-        error: ε.
         index: of the root's table.
     """
 
+    network: Network
     kinds: Alike
     tree: Tree
     tables: Mapping[str, Table]
-    error: float
     index: PointQuadtree
 
     @cached_property
     def _sums(self) -> tuple[tuple[str, ...], Vector, Vector, int]:
         """The inputs; what a row of each adds to each load and dimension; capacities."""
-        program = compiled(self.kinds.network)
+        program = compiled(self.network)
         streams = self.tables[self.tree.root.name].streams
-        inputs = [name for those in self.kinds.members.values() for name in those]
-        counts = np.zeros((len(streams), len(inputs)))
+        counts = np.zeros((len(streams), len(program.entering)))
         for kind, those in self.kinds.members.items():
             for name, times in those.items():
-                counts[streams.index(kind), inputs.index(name)] = times
-        own = [streams.index(name) for name in program.entering]
-        loads = program.load @ program.spread @ counts[own]
-        capacity = program.capacity * (1 + 1e-9)
-        return tuple(inputs), np.vstack([loads, counts]), capacity, len(capacity)
+                counts[streams.index(kind), program.entering.index(name)] = times
+        sums = np.vstack([program.load @ program.spread, counts])
+        return program.entering, sums, program.capacity * (1 + 1e-9), len(program.capacity)
 
     def select(self, rates: Mapping[str, float]) -> tuple[int, dict[str, float]]:
         """The entry for some rates, and the scaling of each input; -1 if nothing is overloaded."""
@@ -100,7 +97,9 @@ def fragment_fit(network: Network, error: float) -> FragmentFit:
         network: the fragment.
         error: ε, the share of the best score that a plan may lose.
     """
-    kinds = alike(network)
+    kinds = alike(network, error / 4)
+    # What is lost by taking the largest load of a kind for all of it, tables must not lose.
+    error = 1 - (1 - error) / (1 - kinds.loss)
     tree = Tree(kinds.network)
     profiles: dict[str, Profile] = {}
     for site in reversed(tree.sites.values()):
@@ -116,7 +115,7 @@ def fragment_fit(network: Network, error: float) -> FragmentFit:
         tables[site.name] = site_table(site, spacings[site.name], tables)
     tables[root.name] = root_table(tables[root.name], profiles[root.name], error, root)
     top = tables[root.name]
-    return FragmentFit(kinds, tree, tables, error, PointQuadtree(top.rates, top.scores))
+    return FragmentFit(network, kinds, tree, tables, PointQuadtree(top.rates, top.scores))
 
 
 @dataclass(frozen=True)
