@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from penstock.nodes.fit.central import Fit, fit
-from penstock.nodes.fit.exchange import deliver, start
-from penstock.nodes.fit.peers import Peer
+from penstock.nodes.fit.exchange import deliver, peers_of, start
 from penstock.nodes.fit.tree import Tree
 from penstock.nodes.model import Box, Input, Network, Node, Output
 from penstock.nodes.optimum import Planner
@@ -120,10 +119,7 @@ def delta_share(difference: float, selectivity: float = 0.9) -> float:
         ),
         (Output("out 0", "b0"), Output("out 1", "b1")),
     )
-    sites = Tree(before).sites
-    peers = {
-        name: Peer(site, ERROR, before.most, difference=difference) for name, site in sites.items()
-    }
+    peers = peers_of(before, ERROR, difference)
     start(peers)
     changed = Tree(before.changed("b0", selectivity=selectivity)).sites["B"]
     deliver(peers, peers["B"].change(changed))

@@ -1,6 +1,7 @@
 """Many nodes: where a chain or tree of jobs sheds on behalf of the jobs downstream. No Spark.
 
     model, parts, config        nodes, inputs, boxes, outputs, links; in Python or TOML
+    learnt                      the same from the statistics of running nodes
     splits, compiling, program  where drops can stand; the network as a linear program
     highs, optimum              the exact plan, solved while the system runs
     regions, workload, advance  Solver, Solver-W: plans for all rates in advance
@@ -29,6 +30,7 @@ from penstock.nodes.config import is_nodes_file, parse_nodes, read_nodes
 from penstock.nodes.fit.central import Fit, fit
 from penstock.nodes.fit.peers import Peer
 from penstock.nodes.fit.tree import Tree
+from penstock.nodes.learnt import learnt
 from penstock.nodes.lookup import Choice, Plans
 from penstock.nodes.model import Box, Input, Link, Network, Node, Output
 from penstock.nodes.optimum import NodesPlan, Planner, optimal_plan
@@ -60,6 +62,7 @@ __all__ = [
     "Tree",
     "fit",
     "is_nodes_file",
+    "learnt",
     "load_plans",
     "optimal_plan",
     "parse_nodes",

@@ -6,6 +6,22 @@ from collections.abc import Iterable, Mapping
 
 from penstock.nodes.fit.messages import Message
 from penstock.nodes.fit.peers import Peer
+from penstock.nodes.fit.tree import Tree
+from penstock.nodes.model import Network
+
+
+def peers_of(network: Network, error: float, difference: float = 0.0) -> dict[str, Peer]:
+    """A peer for each site of a fragment, as each node would make its own.
+
+    Args:
+        network: a fragment, in which inputs that are alike have been put together.
+        error: ε, the share of the best score that a plan may lose.
+        difference: the share by which what a parent believes of a score may be off.
+    """
+    return {
+        name: Peer(site, error, network.most, difference=difference)
+        for name, site in Tree(network).sites.items()
+    }
 
 
 def deliver(peers: Mapping[str, Peer], messages: Iterable[bytes]) -> int:

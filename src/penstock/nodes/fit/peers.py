@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from penstock.nodes.fit.contents import Changes
 from penstock.nodes.fit.delta import Delta, Told, delta
 from penstock.nodes.fit.leaf import leaf_grid, leaf_table, regrid
-from penstock.nodes.fit.messages import DamagedMessage, Kind, Message
-from penstock.nodes.fit.sites import root_table, site_table, streams_of
+from penstock.nodes.fit.messages import Kind, Message
+from penstock.nodes.fit.quadtree import PointQuadtree
+from penstock.nodes.fit.sites import root_table, site_plan, site_table, streams_of
 from penstock.nodes.fit.spacing import Profile, Spacing, child_spacing, profile, root_spacing
 from penstock.nodes.fit.table import Table
 from penstock.nodes.fit.tree import Site
 from penstock.nodes.program import Vector
+from penstock.nodes.splits import Location
 
 
 @dataclass
@@ -32,7 +35,8 @@ class Peer:
         error: ε, the share of the best score that a plan may lose.
         most: of the root, the largest rate of each input, in rows per second.
         difference: the share by which what its parent believes of a score may be off.
-        reports: what was ignored, and why.
+        version: of its last message. A peer that comes back from the dead begins above all that it
+            may have sent before, such as with the time in milliseconds.
         deltas: what was told to the parent, the newest last.
     """
 
@@ -40,11 +44,10 @@ class Peer:
     error: float
     most: Mapping[str, float] = field(default_factory=dict)
     difference: float = 0.0
-    reports: list[str] = field(default_factory=list)
+    version: int = 0
     deltas: list[Delta] = field(default_factory=list)
     table: Table | None = None
-    _version: int = 0
-    _heard: dict[tuple[str, Kind], int] = field(default_factory=dict)
+    _hearing: Hearing = field(default_factory=Hearing)
     _profile: Profile | None = None
     _profiles: dict[str, Profile] = field(default_factory=dict)
     _below: dict[str, Told] = field(default_factory=dict)
@@ -52,11 +55,18 @@ class Peer:
     _told_version: int = 0
     _versions: dict[str, int] = field(default_factory=dict)
     _spacing: Spacing | None = None
+    _index: PointQuadtree | None = None
     _grid: list[Vector] | None = None
 
+    @property
+    def reports(self) -> list[str]:
+        """What was ignored, and why."""
+        return self._hearing.reports
+
     def start(self) -> list[bytes]:
-        """The first messages: a leaf tells its profile."""
-        return self._introduced()
+        """The first messages: a leaf tells its profile, others ask what their children know."""
+        asked = [self._message("again", child, {}) for child in self.site.children]
+        return [*asked, *self._introduced()]
 
     def receive(self, data: bytes) -> list[bytes]:
         """What is to be sent because of a message.
@@ -64,26 +74,21 @@ class Peer:
         Args:
             data: as it arrived.
         """
-        try:
-            message = Message.decode(data)
-        except DamagedMessage as error:
-            self.reports.append(f"{self.site.name} ignored a damaged message: {error}")
+        heard = self._hearing.hear(data, self.site)
+        if heard is None:
             return []
-        if not self._welcome(message):
-            return []
-        self._heard[message.sender, message.kind] = message.version
-        match message.kind:
-            case "profile":
-                self._profiles[message.sender] = Profile(**message.body)
+        message, known = heard
+        match known:
+            case Profile():
+                self._profiles[message.sender] = known
                 return self._introduced()
-            case "spacing":
-                self._spacing, self._grid = Spacing(**message.body), None
+            case Spacing():
+                self._spacing, self._grid = known, None
                 return [*self._spaced(), *self._made()]
-            case "table":
-                return self._learnt(message)
-            case "again":
-                self._told = Told()
-                return self._tell()
+            case Changes():
+                return self._learnt(message, known)
+        self._told = Told()
+        return [*self._introduced(), *self._tell()]
 
     def change(self, site: Site) -> list[bytes]:
         """What is to be sent because costs, selectivities or boxes of the site are others now.
@@ -95,32 +100,31 @@ class Peer:
             site: as it is now, with the same neighbours and streams.
         """
         self.site = site
+        if len(self._profiles) == len(site.children):
+            self._profile = profile(site.program, streams_of(site, self._profiles))
         return self._made()
 
-    def _welcome(self, message: Message) -> bool:
-        """Whether it is for this site, from a neighbour, and newer than what was heard."""
-        upstream = message.kind in {"spacing", "again"}
-        known = (
-            message.sender == self.site.parent
-            if upstream
-            else (message.sender in self.site.children)
-        )
-        what = f"{message.kind} {message.version} from {message.sender!r}"
-        if not known or message.receiver != self.site.name:
-            self.reports.append(f"{self.site.name} ignored an unknown message: {what}")
-            return False
-        if message.version <= self._heard.get((message.sender, message.kind), 0):
-            self.reports.append(f"{self.site.name} ignored a stale message: {what}")
-            return False
-        return True
+    def plan(self, rates: Mapping[str, float], slack: float = 0.01) -> dict[Location, float]:
+        """What the site keeps at each of its drop locations; nothing if nothing is overloaded.
+
+        Args:
+            rates: of the streams that enter the site, as measured, in rows per second.
+            slack: the share by which rates may be measured too low: a parent hands on the rates of
+                an entry, and the entry below it would drop needlessly.
+        """
+        if self.table is None or self._profile is None or not self._profile.overloaded(rates):
+            return {}
+        if self._index is None:
+            self._index = PointQuadtree(self.table.rates, self.table.scores)
+        return site_plan(self.site.program, self.table, self._index, rates, slack)
 
     def _introduced(self) -> list[bytes]:
         if len(self._profiles) < len(self.site.children):
             return []
         own = profile(self.site.program, streams_of(self.site, self._profiles))
+        self._profile = own
         if self.site.parent is not None:
             return [self._message("profile", self.site.parent, asdict(own))]
-        self._profile = own
         self._spacing, self._grid = root_spacing(own, self.most, self.error), None
         return [*self._spaced(), *self._made()]
 
@@ -139,9 +143,9 @@ class Peer:
             for child in self.site.children
         ]
 
-    def _learnt(self, message: Message) -> list[bytes]:
+    def _learnt(self, message: Message, changes: Changes) -> list[bytes]:
         """Entries of a child: all of them, or changes to those it told last."""
-        held, base = self._below.get(message.sender), message.body["base"]
+        held, base = self._below.get(message.sender), changes.base
         if base is None:
             held = Told()
         elif held is None or base != self._versions.get(message.sender):
@@ -150,7 +154,7 @@ class Peer:
                 "which it does not have"
             )
             return [self._message("again", message.sender, {})]
-        held.take(message.body["removed"], message.body["added"])
+        held.take(changes.removed, changes.added)
         self._below[message.sender] = held
         self._versions[message.sender] = message.version
         return self._made()
@@ -158,6 +162,7 @@ class Peer:
     def _made(self) -> list[bytes]:
         """The table anew, as soon as all that it depends on is known."""
         spacing, program = self._spacing, self.site.program
+        self._index = None
         if spacing is None or len(self._below) < len(self.site.children):
             return []
         if not self.site.children:
@@ -185,11 +190,11 @@ class Peer:
             return []
         self._told.take(change.removed, change.added)
         base = None if first else self._told_version
-        body = {"base": base, "removed": change.removed, "added": change.added}
-        message = self._message("table", self.site.parent, body)
-        self._told_version = self._version
+        body = Changes(base, change.removed, change.added)
+        message = self._message("table", self.site.parent, asdict(body))
+        self._told_version = self.version
         return [message]
 
     def _message(self, kind: Kind, receiver: str, body: Mapping[str, object]) -> bytes:
-        self._version += 1
-        return Message(kind, self.site.name, receiver, self._version, body).encode()
+        self.version += 1
+        return Message(kind, self.site.name, receiver, self.version, body).encode()

@@ -23,17 +23,33 @@ class Profile:
 
     Args:
         worth: of each stream that enters, the score of a row per second, nothing dropped.
-        free: of each, the rows per second at which a node is just full, if it comes alone.
+        loads: for each node and link that may be the first to be full, the share of it that a row
+            per second of each stream takes.
         dimensions: in which tables below are spaced.
         merges: unions and joins one after the other above the tables that are spaced.
         depth: sites from here down.
     """
 
     worth: Mapping[str, float]
-    free: Mapping[str, float]
+    loads: tuple[Mapping[str, float], ...]
     dimensions: int
     merges: int
     depth: int
+
+    def overloaded(self, rates: Mapping[str, float]) -> bool:
+        """Whether any node below is, if nothing is dropped.
+
+        Args:
+            rates: of the streams that enter, in rows per second.
+        """
+        return any(
+            sum(share * rates[name] for name, share in one.items()) > 1 + 1e-9 for one in self.loads
+        )
+
+    def free(self, name: str) -> float:
+        """Rows per second of a stream at which a node is just full, if it comes alone."""
+        most = max((one[name] for one in self.loads), default=0.0)
+        return 1 / most if most > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +84,35 @@ def profile(program: Program, children: Mapping[str, Profile]) -> Profile:
         program: of the site.
         children: by their streams; a child with several has several entries, all the same.
     """
-    gains = target_gains(program)
-    full = program.load @ program.spread / program.capacity[:, None]
-    worth, busy = np.zeros(len(program.entering)), full.max(axis=0, initial=0.0)
+    gains, names = target_gains(program), list(program.targets)
+    worth = np.zeros(len(program.entering))
+    rows = [*(program.load @ program.spread / program.capacity[:, None])]
     below = {id(child): child for child in children.values()}
     outputs = 0
-    for place, name in enumerate(program.targets):
+    for place, name in enumerate(names):
         child = children.get(name)
         outputs += child is None
         worth += gains[place] * (program.weights[name] if child is None else child.worth[name])
     for child in below.values():
-        # Streams of one child may meet at one node: their loads add up.
-        streams = [n for n, name in enumerate(program.targets) if children.get(name) is child]
-        names = list(program.targets)
-        busy = np.maximum(busy, sum(gains[n] / child.free[names[n]] for n in streams))
-    free = np.divide(1.0, busy, out=np.full(len(busy), math.inf), where=busy > 0)
+        taken = [name in child.worth for name in names]
+        streams = [name for name in names if name in child.worth]
+        rows.extend(np.array([one[n] for n in streams]) @ gains[taken] for one in child.loads)
     return Profile(
         dict(zip(program.entering, worth.tolist(), strict=True)),
-        dict(zip(program.entering, free.tolist(), strict=True)),
+        tuple(dict(zip(program.entering, row.tolist(), strict=True)) for row in _first_full(rows)),
         sum(c.dimensions for c in below.values()) + outputs if below else len(program.entering),
         max(c.merges for c in below.values()) + merges(program) if below else 0,
         1 + max((c.depth for c in below.values()), default=0),
     )
+
+
+def _first_full(rows: list[Vector]) -> list[Vector]:
+    """Without those nodes that are never full before another is."""
+    left: list[Vector] = []
+    for row in sorted(rows, key=lambda row: -float(row.sum())):
+        if row.any() and not any((other >= row).all() for other in left):
+            left.append(row)
+    return left
 
 
 def target_gains(program: Program) -> Vector:
@@ -119,9 +142,9 @@ def root_spacing(top: Profile, most: Mapping[str, float], error: float) -> Spaci
         error: ε, the share of the best score that a plan may lose.
     """
     counts = [
-        top.worth[name] * top.free[name]
+        top.worth[name] * top.free(name)
         for name in top.worth
-        if top.worth[name] > 0 and math.isfinite(top.free[name])
+        if top.worth[name] > 0 and math.isfinite(top.free(name))
     ]
     crossed = top.merges > 0 or top.dimensions > len(top.worth)
     near = error / 10 if crossed else 0.0
