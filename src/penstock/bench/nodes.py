@@ -123,7 +123,7 @@ def delta_share(difference: float, selectivity: float = 0.9) -> float:
     start(peers)
     changed = Tree(before.changed("b0", selectivity=selectivity)).sites["B"]
     deliver(peers, peers["B"].change(changed))
-    return peers["B"].deltas[-1].share
+    return sum(delta.share for delta in peers["B"].deltas[1:])
 
 
 def _program(network: Network, times: int) -> tuple[float, float]:

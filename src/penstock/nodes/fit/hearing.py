@@ -37,12 +37,15 @@ class Hearing:
             why = self._unwelcome(message, site)
             known = None if why else read(message)
         except DamagedMessage as error:
-            return self._ignored(site, "a damaged message", str(error))
+            self._ignored(site, "a damaged message", str(error))
+            return None
         except TypeError as error:
-            return self._ignored(site, "a message that it cannot read", str(error))
-        what = f"{message.kind} {message.version} from {message.sender!r}"
+            self._ignored(site, "a message that it cannot read", str(error))
+            return None
         if why:
-            return self._ignored(site, why, what)
+            what = f"{message.kind} {message.version} from {message.sender!r}"
+            self._ignored(site, why, what)
+            return None
         self._versions[message.sender, message.kind] = message.version
         return message, known
 

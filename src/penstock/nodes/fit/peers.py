@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 
 from penstock.nodes.fit.contents import Changes
 from penstock.nodes.fit.delta import Delta, Told, delta
+from penstock.nodes.fit.hearing import Hearing
 from penstock.nodes.fit.leaf import leaf_grid, leaf_table, regrid
 from penstock.nodes.fit.messages import Kind, Message
 from penstock.nodes.fit.quadtree import PointQuadtree
@@ -55,6 +56,7 @@ class Peer:
     _told_version: int = 0
     _versions: dict[str, int] = field(default_factory=dict)
     _spacing: Spacing | None = None
+    _bounds: dict[str, Mapping[str, float]] = field(default_factory=dict)
     _index: PointQuadtree | None = None
     _grid: list[Vector] | None = None
 
@@ -81,28 +83,34 @@ class Peer:
         match known:
             case Profile():
                 self._profiles[message.sender] = known
-                return self._introduced()
+                # A child that introduces itself may have lost what it was told.
+                self._bounds.pop(message.sender, None)
+                told = self._introduced()
+                return [*told, *(self._spaced() if self._spacing is not None else [])]
             case Spacing():
-                self._spacing, self._grid = known, None
+                if self._spacing is None or not self._spacing.serves(known):
+                    self._grid, self._bounds = None, {}
+                self._spacing = known
                 return [*self._spaced(), *self._made()]
             case Changes():
                 return self._learnt(message, known)
-        self._told = Told()
+        # The parent has lost what it was told.
+        self._told, self._profile = Told(), None
         return [*self._introduced(), *self._tell()]
 
     def change(self, site: Site) -> list[bytes]:
         """What is to be sent because costs, selectivities or boxes of the site are others now.
 
-        Entries stay where they were, so that few need be sent again. The error that is promised
-        grows by the share by which streams are worth less than when the spacing was made.
+        Entries stay where they were, so that few need be sent again. What plans may lose grows by
+        the share by which the reference of the spacing has fallen; if that is more than a quarter
+        the root spaces anew.
 
         Args:
             site: as it is now, with the same neighbours and streams.
         """
         self.site = site
-        if len(self._profiles) == len(site.children):
-            self._profile = profile(site.program, streams_of(site, self._profiles))
-        return self._made()
+        wider = self._spaced() if self._spacing is not None else []
+        return [*self._introduced(), *wider, *self._made()]
 
     def plan(self, rates: Mapping[str, float], slack: float = 0.01) -> dict[Location, float]:
         """What the site keeps at each of its drop locations; nothing if nothing is overloaded.
@@ -119,29 +127,32 @@ class Peer:
         return site_plan(self.site.program, self.table, self._index, rates, slack)
 
     def _introduced(self) -> list[bytes]:
+        """The profile, as soon as those of all children are known, if it is not as it was."""
         if len(self._profiles) < len(self.site.children):
             return []
-        own = profile(self.site.program, streams_of(self.site, self._profiles))
-        self._profile = own
+        before = self._profile
+        self._profile = profile(self.site.program, streams_of(self.site, self._profiles))
         if self.site.parent is not None:
-            return [self._message("profile", self.site.parent, asdict(own))]
-        self._spacing, self._grid = root_spacing(own, self.most, self.error), None
+            if self._profile == before:
+                return []
+            return [self._message("profile", self.site.parent, asdict(self._profile))]
+        spacing = root_spacing(self._profile, self.most, self.error)
+        if self._spacing is None or not self._spacing.serves(spacing):
+            self._spacing, self._grid, self._bounds = spacing, None, {}
         return [*self._spaced(), *self._made()]
 
     def _spaced(self) -> list[bytes]:
-        assert self._spacing is not None  # noqa: S101 - it has just been told
-        return [
-            self._message(
-                "spacing",
-                child,
-                asdict(
-                    child_spacing(
-                        self._spacing, self.site.program, tuple(self._profiles[child].worth)
-                    )
-                ),
-            )
-            for child in self.site.children
-        ]
+        """How children are to space, where they have not been told, or more can arrive now."""
+        assert self._spacing is not None  # noqa: S101 - it has been told
+        sent = []
+        for child in self.site.children:
+            streams = tuple(self._profiles[child].worth)
+            spacing = child_spacing(self._spacing, self.site.program, streams)
+            before = self._bounds.get(child)
+            if before is None or any(spacing.most[n] > before.get(n, 0.0) for n in streams):
+                self._bounds[child] = spacing.most
+                sent.append(self._message("spacing", child, asdict(spacing)))
+        return sent
 
     def _learnt(self, message: Message, changes: Changes) -> list[bytes]:
         """Entries of a child: all of them, or changes to those it told last."""
@@ -176,7 +187,10 @@ class Peer:
             }
             self.table = site_table(self.site, spacing, tables)
         if self.site.parent is None and self._profile is not None:
-            self.table = root_table(self.table, self._profile, self.error, self.site)
+            now = root_spacing(self._profile, self.most, self.error)
+            loses = self.error * spacing.reference / now.reference if now.reference else self.error
+            loses = min(1.0, max(self.error, loses) + 2 * self.difference)
+            self.table = root_table(self.table, self._profile, loses, self.site)
             return []
         return self._tell()
 
@@ -185,9 +199,9 @@ class Peer:
             return []
         first = not self._told.rates
         change = delta(self._told, self.table, self.difference)
-        self.deltas.append(change)
         if not first and not change.added and not change.removed:
             return []
+        self.deltas.append(change)
         self._told.take(change.removed, change.added)
         base = None if first else self._told_version
         body = Changes(base, change.removed, change.added)

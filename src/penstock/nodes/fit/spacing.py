@@ -16,6 +16,8 @@ import numpy as np
 
 from penstock.nodes.program import Program, Vector
 
+_WORN = 0.75
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -71,6 +73,12 @@ class Spacing:
     error: float
     merge_error: float
     near: float
+
+    def serves(self, other: Spacing) -> bool:
+        """Whether tables that are spaced so need not be spaced anew, as another says now."""
+        mine = self.dimensions, self.error, self.merge_error, self.near
+        its = other.dimensions, other.error, other.merge_error, other.near
+        return mine == its and other.reference >= _WORN * self.reference
 
     def step(self, worth: float) -> float:
         """How far entries stand apart where the stream brings little, in rows per second."""
