@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.bench import network as network_bench
+from penstock.bench import nodes as nodes_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -43,6 +44,15 @@ def network(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose =
     """Compare seven queries as one network with seven streams of Spark."""
     result = _measured(network_bench.run, quick=quick, verbose=verbose)
     _show(result, network_table(result), as_json=as_json, failed=result["differ"] > 0)
+
+
+@app.command("nodes", epilog="Example: penstock bench nodes --json")
+def nodes(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Time the plans for many nodes: the linear program, tables, lookups."""
+    with one_line_errors(verbose=verbose):
+        progress = Console(stderr=True, highlight=False)
+        result = nodes_bench.run(quick=quick, say=lambda text: progress.print(text, markup=False))
+    _show(result, nodes_table(result), as_json=as_json, failed=False)
 
 
 def _measured(
@@ -143,6 +153,28 @@ def network_table(result: dict[str, Any]) -> Table:
         f"penstock {result['penstock_us_per_row']:g} µs per row, "
         f"Spark {result['spark_us_per_row']:g}; one query {result['one_query_us_per_row']:g}. "
         f"{result['compared']:,} windows compared, {result['differ']} differ."
+    )
+    shown.caption_justify = "left"
+    return shown
+
+
+def nodes_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.nodes.run` returns it.
+    """
+    shown = Table(title="Plans for many nodes", title_justify="left")
+    shown.add_column("figure")
+    for name in ("measured", "wanted"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for name, most in result["wanted"].items():
+        mark = "[green]✓[/]" if result[name] <= most else "[red]✗[/]"
+        shown.add_row(name, f"{result[name]:g}", f"≤ {most:g}", mark)
+    shown.caption = (
+        f"8 inputs of {result['fit_8_kinds']} kinds: {result['fit_8_entries']:,} entries. After a "
+        f"selectivity fell by a tenth {result['delta_share']:.0%} of a table was sent again."
     )
     shown.caption_justify = "left"
     return shown
