@@ -1,0 +1,290 @@
+"""What is shed on Spark: subset answers are never wrong, approximate ones keep their bounds."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import penstock as ps
+from penstock.drops.coins import HASH_BITS
+from penstock.engine.shed_accounts import shed_in
+from penstock.errors import PenstockError, UsageError
+from penstock.network.operators import Aggregate
+from tests.engine.streams import SECOND, START, Files, instant
+
+PACKETS = pa.schema(
+    [
+        ("ts", pa.timestamp("us", tz="UTC")),
+        ("host", pa.string()),
+        ("size", pa.int64()),
+        ("number", pa.int64()),
+    ]
+)
+BATCHES, ROWS = 8, 400
+
+
+def packets(seed: int = 3) -> list[dict]:
+    """Packets of 8 batches of 20 s, some of them late."""
+    of = random.Random(seed)
+    made = []
+    for i in range(BATCHES * ROWS):
+        at = START + i * 50_000
+        if of.random() < 0.05:
+            at -= of.randrange(12) * SECOND
+        host, size = of.choice(["a", "a", "a", "b"]), of.choice([40, 40, 576, 1500])
+        made.append({"ts": at, "host": host, "size": size, "number": i})
+    return made
+
+
+def stream(spark: SparkSession, folder: Path) -> DataFrame:
+    files, made = Files(spark, folder, PACKETS), packets()
+    for i in range(0, len(made), ROWS):
+        files.add(made[i : i + ROWS])
+    return files.stream()
+
+
+def queries(rows: DataFrame) -> dict[str, ps.WindowQuery]:
+    packet = ps.stream(rows, event_time="ts", slack="2 s", identity="number", name="packets")
+    big = packet.where("size > 500")
+    by_host = packet.window("5 s").by("host").agg(n=ps.count())
+    return {
+        "sampled": big.window("20 s", every="10 s")
+        .by("host")
+        .agg(n=ps.count(), b=ps.sum("size"), mean=ps.avg("size"))
+        .approximate(),
+        "sliding": packet.window("10 s", every="5 s").agg(n=ps.count(), b=ps.sum("size")).subset(3),
+        "top": by_host.results().window("20 s", every="10 s").agg(top=ps.max("n")).subset(2),
+        "whole": packet.window("10 s").by("host").agg(n=ps.count()),
+    }
+
+
+def start(
+    asked: dict[str, ps.WindowQuery],
+    checkpoint: Path,
+    into: dict[str, dict[int, list[Row]]],
+    **terms: Any,
+) -> ps.NetworkRun:
+    """Starts a network; answers are kept by query and batch, as a batch that is replayed says."""
+
+    def keep(name: str) -> Callable[[DataFrame, int], None]:
+        into.setdefault(name, {})
+        return lambda batch, number: into[name].update({number: batch.collect()})
+
+    sinks = {name: keep(name) for name in asked}
+    trigger = {"availableNow": True}
+    return ps.Network(**asked).start(str(checkpoint), sinks=sinks, trigger=trigger, **terms)
+
+
+def delivered(found: dict[int, list[Row]]) -> list[Row]:
+    return [row for number in sorted(found) for row in found[number]]
+
+
+@pytest.fixture(scope="module")
+def exact(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """What the same stream gives when nothing is dropped."""
+    folder = tmp_path_factory.mktemp("exact")
+    asked = {
+        name: query if query.answers is None else _exact(query)
+        for name, query in queries(stream(spark, folder)).items()
+    }
+    found: dict[str, dict[int, list[Row]]] = {}
+    start(asked, folder / "run", found).wait()
+    return {name: delivered(rows) for name, rows in found.items()}
+
+
+def _exact(query: ps.WindowQuery) -> ps.WindowQuery:
+    from dataclasses import replace
+
+    return replace(query, answers=None)
+
+
+def longest_gap(got: list[Row], wanted: list[Row]) -> int:
+    ends, mine = sorted({r["window_end"] for r in wanted}), {r["window_end"] for r in got}
+    longest = now = 0
+    for end in ends:
+        now = 0 if end in mine else now + 1
+        longest = max(longest, now)
+    return longest
+
+
+def balanced(run: ps.NetworkRun, asked: dict[str, ps.WindowQuery]) -> None:
+    """Every row of every batch is accounted for, for every query."""
+    part = run.parts[0]
+    assert part.part is not None
+    seen = 0
+    for progress in part.run.progress:
+        for name in asked:
+            told = shed_in(part.part, name, progress)
+            assert told["rows_in"] == progress["numInputRows"]
+            gone = told["shed_at_stream"] + told["shed_on_the_way"]
+            assert told["rows_in"] == gone + told["not_asked"] + told["taken"]
+            assert min(told.values()) >= 0
+            seen += gone
+    assert seen
+
+
+def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
+    spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
+) -> None:
+    asked = queries(stream(spark, tmp_path))
+    found: dict[str, dict[int, list[Row]]] = {}
+    run = start(asked, tmp_path / "run", found, keep=0.4, drop=0.9)
+    run.wait()
+    got = {name: delivered(rows) for name, rows in found.items()}
+    assert got["whole"] == exact["whole"]
+    for name, gap in (("sliding", 3), ("top", 2)):
+        assert set(got[name]) < set(exact[name]), name
+        assert 0 < longest_gap(got[name], exact[name]) <= gap, name
+    wanted = {(r["window_end"], r["host"]): r for r in exact["sampled"]}
+    sampled = {(r["window_end"], r["host"]): r for r in got["sampled"]}
+    assert set(sampled) == set(wanted)
+    for key, row in sampled.items():
+        for answer in ("n", "b", "mean"):
+            low, value, high = row[f"{answer}_low"], row[answer], row[f"{answer}_high"]
+            assert low <= wanted[key][answer] <= high, (key, answer)
+            assert low < value < high
+        assert not row["exact"]
+        assert 0.3 < row["keep"] < 0.5 or row["sample"] < 60
+    # The rows that a hash of their identity keeps are those that were counted.
+    limit = int(0.4 * 2**HASH_BITS)
+    numbers = [(r["number"],) for r in packets() if r["size"] > 500]
+    hashed = spark.createDataFrame(numbers, "number bigint").selectExpr(
+        f"xxhash64(number) & {2**HASH_BITS - 1} AS u"
+    )
+    kept = sum(row["u"] < limit for row in hashed.collect())
+    assert run.accounts["sampled"]["taken"] == kept
+    balanced(run, asked)
+    assert "keep 0.4" in str(run.plan)
+
+
+def test_monitor_changes_no_answer_and_counts_what_would_go(
+    spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
+) -> None:
+    asked = queries(stream(spark, tmp_path))
+    found: dict[str, dict[int, list[Row]]] = {}
+    run = start(asked, tmp_path / "run", found, keep=0.4, drop=0.9, mode="monitor")
+    run.wait()
+    for name in ("sliding", "top", "whole"):
+        assert delivered(found[name]) == exact[name]
+    for row, wanted in zip(delivered(found["sampled"]), exact["sampled"], strict=True):
+        assert row["exact"]
+        assert row["n"] == row["n_low"] == row["n_high"] == wanted["n"]
+        assert row["b"] == wanted["b"]
+    balanced(run, asked)
+
+
+def test_plans_change_between_batches_and_a_damaged_one_drops_nothing(
+    spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
+) -> None:
+    asked = queries(stream(spark, tmp_path))
+    found: dict[str, dict[int, list[Row]]] = {name: {} for name in asked}
+    plans = tmp_path / "run" / "penstock" / "plans"
+    of = random.Random(1)
+
+    def sink(name: str) -> Callable[[DataFrame, int], None]:
+        def write(batch: DataFrame, number: int) -> None:
+            found[name][number] = batch.collect()
+            if name == "whole" and running:
+                running[0].shed(keep=of.choice([0.2, 1.0]), drop=of.choice([0.0, 0.5, 1.0]))
+                if number == 4:
+                    # Batch 5 has not been decided yet; the record of 4 is read by none but a replay.
+                    (plans / "4").write_bytes(b"{")
+
+        return write
+
+    running: list[ps.NetworkRun] = []
+    run = ps.Network(**asked).start(
+        str(tmp_path / "run"),
+        sinks={name: sink(name) for name in asked},
+        trigger={"availableNow": True},
+        keep=0.5,
+        drop=0.5,
+    )
+    running.append(run)
+    run.wait()
+    for name in ("sliding", "top", "whole"):
+        assert set(delivered(found[name])) <= set(exact[name]), name
+    balanced(run, asked)
+    assert any("batch 4 cannot be read" in said for said in run.parts[0].shedder.problems)
+    records = sorted(int(path.name) for path in plans.iterdir())
+    assert records == list(range(records[-1] + 1))
+    keeps = {
+        json.loads((plans / str(n)).read_text())["values"]["orders"]["folds"][0][0]
+        for n in records
+        if n != 4
+    }
+    assert len(keeps) > 1
+
+
+def test_a_restart_goes_on_with_what_was_dropped(
+    spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
+) -> None:
+    folder, made = tmp_path / "in", packets()
+    files = Files(spark, folder, PACKETS)
+    found: dict[str, dict[int, list[Row]]] = {}
+    for half in (made[: 4 * ROWS], made[4 * ROWS :]):
+        for i in range(0, len(half), ROWS):
+            files.add(half[i : i + ROWS])
+        asked = queries(files.stream())
+        start(asked, tmp_path / "run", found, keep=0.5, drop=0.7).wait()
+    for name in ("sliding", "top"):
+        got = delivered(found[name])
+        assert set(got) < set(exact[name])
+    # Without a readable plan nothing is delivered that was open, and nothing wrong ever.
+    for path in (tmp_path / "run" / "penstock" / "plans").iterdir():
+        path.write_bytes(path.read_bytes()[:50])
+    more = [
+        {**row, "ts": row["ts"] + 200 * SECOND, "number": row["number"] + 10**6}
+        for row in made[:ROWS]
+    ]
+    files.add(more)
+    before = len(delivered(found["sliding"]))
+    again: dict[str, dict[int, list[Row]]] = {}
+    run = start(queries(files.stream()), tmp_path / "run", again, keep=0.5, drop=0.7)
+    run.wait()
+    assert any("not delivered" in said for said in run.parts[0].shedder.problems)
+    begun = instant(made[-1]["ts"] + 1)
+    late = [r for r in delivered(again["sliding"]) if r["window_start"] < begun]
+    assert late == []
+    assert before
+
+
+def test_what_cannot_be_approximate_or_subset_is_refused(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([], "ts timestamp, host string, size bigint")
+    packet = ps.stream(rows, event_time="ts")
+    top = packet.window("10 s").agg(top=ps.max("size"))
+    with pytest.raises(PenstockError, match=r"max\(size\).*subset"):
+        ps.Network(top=top.approximate())
+    nested = packet.window("10 s").agg(n=ps.count()).results().where("n > 3")
+    with pytest.raises(PenstockError, match="subset"):
+        ps.Network(n=nested.window("1 minute").agg(n=ps.sum("n")).approximate())
+    with pytest.raises(PenstockError, match="max_gap"):
+        top.subset(0)
+    with pytest.raises(PenstockError, match="confidence"):
+        top.approximate(confidence=99)
+    with pytest.raises(UsageError, match="time windows"):
+        ps.Network(last=packet.window(ps.rows(10, 5)).agg(n=ps.count()).subset(2))
+
+
+def test_answers_of_another_kind_need_another_checkpoint(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = stream(spark, tmp_path / "in")
+    packet = ps.stream(rows, event_time="ts", identity="number")
+    query = packet.window("10 s").agg(n=ps.count())
+    found: dict[str, dict[int, list[Row]]] = {}
+    start({"n": query.subset(2)}, tmp_path / "run", found, drop=0.5).wait()
+    # A wider gap is allowed, another kind of answer is not.
+    start({"n": query.subset(4)}, tmp_path / "run", found, drop=0.5).wait()
+    with pytest.raises(UsageError, match="n: subset answers"):
+        start({"n": query.approximate()}, tmp_path / "run", found)
+    with pytest.raises(UsageError, match="mode must be one of"):
+        start({"n": query.subset(2)}, tmp_path / "other", found, mode="maybe")
+    assert isinstance(query.node, Aggregate)
