@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from penstock.drops.bounds import (
-    avg_bounds,
     count_bounds,
     hoeffding_bounds,
-    quantile_ranks,
     sum_bounds,
     unseen,
-    var_pop_bounds,
     z_of,
 )
+from penstock.drops.mean_bounds import avg_bounds, quantile_ranks, var_pop_bounds
 from penstock.drops.sampling import Sums
 from penstock.errors import SpecificationError
 

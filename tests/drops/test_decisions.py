@@ -221,6 +221,23 @@ def test_p_of_zero_drops_nothing_further():
     assert early(states[-1][0], [target]).flags == suppressed(states[-1][0], target).flags == ()
 
 
+def test_a_row_that_is_in_no_window_of_one_query_is_up_to_the_other():
+    #  a |-|  |-|  |-|        b |----|----|
+    a, b = Target("a", sliding(2, 5, on="ts"), 9), Target("b", tumbling(5, on="ts"), 9)
+    flags = early(Decisions(dropped={"b": (Run(1, 1),)}), [a, b])
+    assert [t for t in range(20) if flags.at(t)] == [5, 6, 7]
+    assert early(Decisions(dropped={"a": (Run(1, 1),)}), [a, b]).flags == ()
+
+
+def test_a_window_that_is_closed_is_not_dropped_any_more():
+    # Heartbeats may bring the watermark ahead of the newest row.
+    slow, fast = Target("slow", tumbling(30, on="ts"), 9), Target("fast", tumbling(10, on="ts"), 9)
+    state, newest = run([slow, fast], [Step(95, -15, 100, 1.0)])[-1]
+    assert (newest, state.watermark) == (95, 110)
+    assert min(dropped_ids(state, slow)) == 3  # [90, 120)
+    assert min(dropped_ids(state, fast)) == 11  # [110, 120): those before it are closed
+
+
 def test_decisions_stay_small_when_time_leaps_by_years():
     target = Target("n", sliding(3_600_000_000, 1_000_000, on="ts"), 10)
     year = 365 * 86_400_000_000

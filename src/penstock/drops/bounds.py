@@ -22,7 +22,7 @@ from statistics import NormalDist
 import numpy as np
 
 from penstock.drops.checks import probability
-from penstock.drops.sampling import Array, Sums, avg_of, sum_of, var_pop_of
+from penstock.drops.sampling import Array, Sums, sum_of
 from penstock.errors import SpecificationError, complaint
 
 FEW, MOST, SKEW, STEP, SHIFT = 3000.0, 8.0, 4.0, 0.7, 0.3
@@ -85,7 +85,7 @@ def sum_bounds(
     """
     total = sum_of(sums, keep)
     square = sums.squares2 / (keep * keep)
-    q = _unkept(sums.squares, sums.squares2, keep)
+    q = unkept(sums.squares, sums.squares2, keep)
     largest, skew = _largest(sums, q, z, known)
     largest = largest / keep
     root = z * np.sqrt(q * (square + 0.25 * z * z * largest * largest))
@@ -97,59 +97,7 @@ def sum_bounds(
         low = np.maximum(total - root + SHIFT * z * z * q * mean - STEP * largest, sums.seen)
     else:
         low = total - root - more
-    return _exact(total, low, high, q)
-
-
-def avg_bounds(sums: Sums, keep: float, z: float, known: float | None = None) -> Bounds:
-    """Those of AVG: of the deviations from it, as in a sum, for one row of the sample.
-
-    Args:
-        sums: of the sampled rows.
-        keep: P.
-        z: see `z_of`.
-        known: max v - min v of all rows, if it is known.
-    """
-    mean = avg_of(sums)
-    half, q = _mean_half(sums, keep, z, known)
-    return _exact(mean, mean - half, mean + half, q)
-
-
-def var_pop_bounds(sums: Sums, keep: float, z: float, known: float | None = None) -> Bounds:
-    """Those of the population variance; of a standard deviation they are the roots.
-
-    Args:
-        sums: of the sampled rows.
-        keep: P.
-        z: see `z_of`.
-        known: max v - min v of all rows, if it is known.
-    """
-    variance = var_pop_of(sums)
-    q = _unkept(sums.weights, sums.weights2, keep)
-    spread = _spread(sums, known)
-    # (v - mean)² is at most spread², so the sum of its squares is at most spread² Σ (v - mean)².
-    root = z * np.sqrt(q * spread * spread * (_deviations(sums) + 0.25 * z * z * spread * spread))
-    skew = _skew(sums, q, z, known, 6.0 * SKEW)
-    half = (root + (0.5 * z * z * q + skew + STEP) * spread * spread) / sums.weights
-    off, _ = _mean_half(sums, keep, z, known)
-    low = np.maximum(variance - half, 0.0)
-    return _exact(variance, low, variance + half + off * off, q)
-
-
-def quantile_ranks(n: Array, quantile: float, keep: float, z: float) -> Bounds:
-    """The ranks in the sample, 0 to 1, whose values bound a quantile; at 0 or 1 nothing does.
-
-    Args:
-        n: sampled rows.
-        quantile: the share of values below, 0 to 1.
-        keep: P.
-        z: see `z_of`.
-    """
-    q = 1.0 - keep
-    root = z * np.sqrt(q * (quantile * (1 - quantile) * n + 0.25 * z * z))
-    half = (root + 0.5 * z * z * q + 1.0) / n
-    low, high = np.maximum(quantile - half, 0.0), np.minimum(quantile + half, 1.0)
-    same = np.full_like(n, quantile)
-    return _exact(same, low, high, np.full_like(n, q))
+    return exact(total, low, high, q)
 
 
 def hoeffding_bounds(sums: Sums, keep: float, delta: float) -> Bounds:
@@ -164,10 +112,10 @@ def hoeffding_bounds(sums: Sums, keep: float, delta: float) -> Bounds:
     """
     total = sum_of(sums, keep)
     half = np.sqrt(sums.squares / keep * (0.5 * math.log(2 / delta))) / keep
-    return _exact(total, total - half, total + half, _unkept(sums.weights, sums.weights2, keep))
+    return exact(total, total - half, total + half, unkept(sums.weights, sums.weights2, keep))
 
 
-def _unkept(first: Array, second: Array, keep: float) -> Array:
+def unkept(first: Array, second: Array, keep: float) -> Array:
     """The q of all rows together: 1 - P without weights."""
     q: Array = np.maximum(1.0 - keep * first / np.maximum(second, np.finfo(float).tiny), 0.0)
     return np.where(second > 0, q, 1.0 - keep)
@@ -179,44 +127,15 @@ def _largest(sums: Sums, q: Array, z: float, known: float | None) -> tuple[Array
     if known is not None:
         return np.maximum(largest, known), np.zeros_like(largest)
     skew = SKEW * z * z * np.sqrt(q) * (largest * largest / squares)
-    return largest * (1.0 + _few(sums.n)), skew
+    return largest * (1.0 + few(sums.n)), skew
 
 
-def _few(n: Array) -> Array:
+def few(n: Array) -> Array:
     """How much larger than those seen the largest value can be: after ten rows hardly any more."""
     found: Array = np.minimum(FEW / (n * n * n * n), MOST)
     return found
 
 
-def _deviations(sums: Sums) -> Array:
-    """Σ w² (v - mean)²."""
-    mean = avg_of(sums)
-    found = sums.squares2 - 2.0 * mean * sums.values2 + mean * mean * sums.weights2
-    return np.maximum(found, 0.0)
-
-
-def _spread(sums: Sums, known: float | None) -> Array:
-    if known is not None:
-        return np.maximum(sums.spread, known)
-    return sums.spread + (sums.spread + sums.largest) * _few(sums.n)
-
-
-def _skew(sums: Sums, q: Array, z: float, known: float | None, factor: float) -> Array:
-    if known is not None:
-        return np.zeros_like(q)
-    square = np.maximum(_deviations(sums), np.finfo(float).tiny)
-    share = np.minimum(sums.spread * sums.spread / square, 1.0)
-    return factor * z * z * np.sqrt(q) * share
-
-
-def _mean_half(sums: Sums, keep: float, z: float, known: float | None) -> tuple[Array, Array]:
-    q = _unkept(sums.weights, sums.weights2, keep)
-    square, spread = _deviations(sums), _spread(sums, known)
-    skew = _skew(sums, q, z, known, 0.25 * SKEW)
-    root = z * np.sqrt(q * (square + 0.25 * z * z * spread * spread))
-    return (root + (0.5 * z * z * q + skew + STEP) * spread) / sums.weights, q
-
-
-def _exact(value: Array, low: Array, high: Array, q: Array) -> Bounds:
+def exact(value: Array, low: Array, high: Array, q: Array) -> Bounds:
     """Where every row was kept, there is nothing to bound."""
     return Bounds(np.where(q > 0, low, value), np.where(q > 0, high, value))

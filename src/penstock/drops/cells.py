@@ -62,7 +62,6 @@ def windows_of(cells: Longs, step: int, window: WindowSpec) -> tuple[Longs, Long
 def all_dropped(first: Longs, last: Longs, dropped: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether all from first to last are dropped; those that are not known are not."""
     sums = np.concatenate(([0], np.cumsum(dropped)))
-    inside = (first >= 0) & (last < len(dropped)) & (first <= last)
     low, high = np.clip(first, 0, len(dropped)), np.clip(last + 1, 0, len(dropped))
-    found: NDArray[np.bool_] = inside & (sums[high] - sums[low] == last + 1 - first)
+    found: NDArray[np.bool_] = (first <= last) & (sums[high] - sums[low] == last + 1 - first)
     return found
