@@ -13,10 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.drops.arrays import Flags
+from penstock.drops.arrays import Flags, suppressed
 from penstock.drops.arrays_per_group import ALL
 from penstock.drops.coins import threshold
+from penstock.drops.decisions import Decisions
+from penstock.drops.targets import Target
 from penstock.errors import RecordDamaged, complaint
+from penstock.windows import last_closed, last_wid, window_end
 
 NOTHING = Flags(0, 1, ())
 EVERYTHING = Flags(-(1 << 62), 1 << 61, (True, True, True))
@@ -128,6 +131,27 @@ class Orders:
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error
+
+
+def undelivered(state: Decisions, target: Target) -> Flags:
+    """The windows, by their ends, whose answers must not be delivered: dropped ones and lost ones.
+
+    Args:
+        state: the decisions.
+        target: the query.
+    """
+    flags, window = suppressed(state, target), target.window
+    if state.suppress_until is None:
+        return flags
+    if state.watermark is None:
+        return EVERYTHING
+    first, last = last_closed(state.watermark, window) + 1, last_wid(state.suppress_until, window)
+    ends = range(window_end(first, window), window_end(last or first, window) + 1, window.slide)
+    if last is None or last < first:
+        return flags
+    stop = max(ends[-1] + window.slide, flags.base + len(flags.flags) * window.slide)
+    both = range(ends[0], stop, window.slide)
+    return Flags(ends[0], window.slide, tuple(end in ends or flags.at(end) for end in both))
 
 
 def suppress_all(batch: int, streams: int, folds: int, windows: int, problem: str) -> Orders:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from penstock.drops.advance import advance
-from penstock.drops.arrays import Flags, early, suppressed
+from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
 from penstock.drops.kinds import Approximate, Subset
 from penstock.drops.nested import droppable_below
@@ -28,6 +28,7 @@ from penstock.drops.orders import (
     before,
     by_window,
     suppress_all,
+    undelivered,
 )
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.drops.sealed import seal, unseal
@@ -231,7 +232,7 @@ class Shedder:
         for name, target in self.targets.items():
             node = self.part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
-            windows[number[node]] = suppressed(self.state, target)
+            windows[number[node]] = undelivered(self.state, target)
         made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
         return made if self.mode == "on" else replace(made, counts_only=True)
 

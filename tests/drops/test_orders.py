@@ -1,0 +1,85 @@
+"""Orders say what decisions say, and a lost record delivers nothing that had begun."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.drops.arrays import Flags, early, suppressed
+from penstock.drops.coins import threshold
+from penstock.drops.decisions import Decisions, Run
+from penstock.drops.orders import (
+    ALL_STAY,
+    EVERYTHING,
+    Orders,
+    at_random,
+    before,
+    by_window,
+    suppress_all,
+    undelivered,
+)
+from penstock.drops.targets import Target
+from penstock.windows import sliding, window_bounds, window_end
+
+WINDOW = sliding(30, 10, on="ts")
+TARGET = Target("n", WINDOW, 3)
+
+shares = st.floats(0, 1)
+times = st.integers(-50, 400)
+
+
+@st.composite
+def decisions(draw: st.DrawFn) -> Decisions:
+    first, runs = draw(st.integers(0, 5)), []
+    for _ in range(draw(st.integers(0, 3))):
+        last = first + draw(st.integers(0, 3))
+        runs.append(Run(first, last))
+        first = last + 1 + draw(st.integers(1, 3))
+    return Decisions(dropped={"n": tuple(runs)})
+
+
+@given(decisions(), shares, shares, times, shares)
+def test_a_row_that_some_place_needs_stays_before_all_of_them(
+    state: Decisions, keep: float, other: float, t: int, chance: float
+) -> None:
+    u, panes = threshold(chance), early(state, [TARGET])
+    orders = [at_random(keep), at_random(other), by_window(panes)]
+    for some in (orders, orders[:2], orders[2:]):
+        stays = before(some, panes).stays(u, t)
+        assert stays == any(order.stays(u, t) for order in some)
+    assert ALL_STAY.stays(u, t)
+
+
+@given(decisions(), shares, st.integers(0, 9))
+def test_they_can_be_written_and_read(state: Decisions, keep: float, batch: int) -> None:
+    panes = early(state, [TARGET])
+    orders = Orders(
+        batch, (ALL_STAY,), (at_random(keep), by_window(panes)), (suppressed(state, TARGET),)
+    )
+    assert Orders.from_json(orders.to_json()) == orders
+    harmless = orders.harmless(batch + 1, "lost")
+    assert set(harmless.folds) == {ALL_STAY}
+    assert harmless.windows == orders.windows
+
+
+@given(decisions(), st.one_of(st.none(), st.integers(0, 300)), st.integers(-20, 300))
+def test_of_a_lost_record_no_window_that_had_begun_is_delivered(
+    state: Decisions, until: int | None, watermark: int
+) -> None:
+    state = replace(state, suppress_until=until, watermark=watermark)
+    found = undelivered(state, TARGET)
+    for w in range(-3, 45):
+        start, end = window_bounds(w, WINDOW)
+        assert start is not None
+        lost = until is not None and start <= until
+        if end > watermark:  # others were emitted before
+            assert found.at(end) == (state.is_dropped("n", w) or lost)
+
+
+def test_everything_is_every_window() -> None:
+    assert undelivered(Decisions(suppress_until=5), TARGET) == EVERYTHING
+    orders = suppress_all(3, 1, 2, 2, "lost")
+    for w in (-(10**9), 0, 10**9):
+        assert all(flags.at(window_end(w, WINDOW)) for flags in orders.windows)
+    assert orders.folds == (ALL_STAY, ALL_STAY)
+    assert not Flags(0, 1, ()).at(0)
