@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import SpecificationError, UsageError
-from penstock.nodes import Box, Input, Network, Node, Output, Planner, Tree, fit
+from penstock.nodes import (
+    Box,
+    Input,
+    Network,
+    Node,
+    Output,
+    Planner,
+    Tree,
+    fit,
+    plans_in_advance,
+)
 from penstock.nodes.compiling import compiled
 from penstock.nodes.fit.alike import alike
 from penstock.nodes.fit.leaf import leaf_grid, leaf_table
@@ -172,6 +182,25 @@ def test_the_feasible_triangle_is_left_out_of_the_roots_table():
     assert inside.sum() == 1  # that of nothing
     below = part.tables["B"].rates
     assert (3 * below[:, 0] + 2 * below[:, 1] < 0.8).sum() > 20
+
+
+@pytest.mark.parametrize("make", [lambda n: fit(n, 0.1), lambda n: plans_in_advance(n, error=0.1)])
+def test_an_input_that_brings_nothing_is_the_first_to_go(make):
+    # Nobody wants what comes of the second: whatever it overloads, all of the first stays.
+    network = FIG1.changed("b1", selectivity=0.0)
+    plans = make(network)
+    for first in (0.001, 0.1, 0.3):
+        choice = plans.select({"i0": first, "i1": 2.5})
+        assert choice is not None
+        assert choice.scaling == {"i0": 1.0, "i1": 0.0}
+        walked = walk(network, plans.keeps(choice), {"i0": first, "i1": 2.5})
+        assert walked.score == pytest.approx(first)
+    assert plans.select({"i0": 0.1, "i1": 0.1}) is None
+    both = plans.select({"i0": 2.0, "i1": 2.5})
+    assert both is not None
+    assert both.scaling["i1"] == 0.0
+    score = walk(network, plans.keeps(both), {"i0": 2.0, "i1": 2.5}).score
+    assert 0.9 / 3 <= score <= 1 / 3 + 1e-9
 
 
 def test_a_smaller_epsilon_needs_more_entries():

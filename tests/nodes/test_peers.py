@@ -146,7 +146,7 @@ def test_each_site_sheds_for_itself_and_together_they_are_near_the_optimum(netwo
         keeps: dict[Location, float] = {}
         for peer in peers.values():
             program = peer.site.program
-            mine = peer.plan(arriving)
+            mine = peer.plan({name: arriving[name] for name in program.entering})
             shares = np.array([mine.get(location, 1.0) for location in program.locations])
             flows = program.flows(shares, program.rates(arriving))
             for name, those in program.targets.items():
@@ -215,6 +215,14 @@ def test_a_parent_knows_when_its_child_has_become_slower():
     assert keeps
     assert not walk(changed, keeps, rates).overloaded(changed)
     assert walk(changed, keeps, rates).score >= 0.85 * Planner(changed).plan(rates).score
+
+
+def test_a_stream_that_brings_nothing_is_the_first_to_go():
+    network = PAIR.changed("b1", selectivity=0.0)
+    peers = peers_of(network, 0.1)
+    start(peers)
+    keeps = peers["A"].plan({"i0": 5.0, "i1": 90.0})
+    assert {at.after: keep for at, keep in keeps.items()} == {"i0": 1.0, "i1": 0.0}
 
 
 def test_a_parent_that_hands_on_more_tells_its_children_what_can_arrive():

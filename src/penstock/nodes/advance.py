@@ -47,14 +47,15 @@ def plans_in_advance(
 def _kept(program: Program, division: Division) -> Part:
     """The tree as lists, in which equal plans are one."""
     columns: dict[str, list[Any]] = {name: [] for name in LISTS}
-    plans: dict[bytes, int] = {}
-    keeps: list[Vector] = []
+    columns["counts"] = (program.score @ program.spread > 0).astype(float).tolist()
+    keeps: list[Vector] = [np.ones(len(program.locations))]
+    plans: dict[bytes, int] = {keeps[0].tobytes(): 0}
 
     def visit(region: Region) -> int:
         place = len(columns["axis"])
         cut = region.upper.low[region.axis] if region.upper is not None else 0.0
-        for name in ("lower", "upper", "plan"):
-            columns[name].append(-1)
+        for name, value in (("lower", -1), ("upper", -1), ("plan", 0)):
+            columns[name].append(value)
         columns["axis"].append(region.axis)
         columns["cut"].append(cut)
         columns["corner"].append(region.low.tolist())

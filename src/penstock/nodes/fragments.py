@@ -8,7 +8,7 @@ from penstock.nodes.model import Network
 
 
 def fragments(network: Network) -> tuple[Network, ...]:
-    """The parts, in the order of their inputs; together they have all that does something.
+    """The parts that have a box, in the order of their inputs: the rest needs no plan.
 
     Args:
         network: the whole.
@@ -40,6 +40,7 @@ def fragments(network: Network) -> tuple[Network, ...]:
     found: dict[str, None] = {}
     for one in network.inputs:
         found[top(f"stream {one.name}")] = None
+    working = {top(f"stream {box.name}") for box in network.boxes}
     return tuple(
         replace(
             network,
@@ -54,5 +55,6 @@ def fragments(network: Network) -> tuple[Network, ...]:
             ),
         )
         for part in found
-        if (outputs := tuple(o for o in network.outputs if top(f"stream {o.after}") == part))
+        if part in working
+        and (outputs := tuple(o for o in network.outputs if top(f"stream {o.after}") == part))
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from penstock.nodes.program import Vector
 from penstock.nodes.splits import Location
 
-LISTS = ("axis", "cut", "lower", "upper", "plan", "corner")
-"""Of a part, what belongs to its regions."""
+LISTS = ("axis", "cut", "lower", "upper", "plan", "corner", "counts")
+"""Of a part, what is looked at without numpy, which is slow for a few numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ class Part:
         cut: where it is cut, in rows per second.
         lower: the half below.
         upper: the half above.
-        plan: of each region that is not cut; -1 if nothing need be dropped.
+        plan: of each region that is not cut. In plan 0 nothing is dropped but by scaling.
         corner: of each such region, the rates that inputs are scaled down to.
         keeps: of each plan, what is kept at each location.
+        counts: of each input, 1 if it brings anything; the others are the first to be dropped.
         loads: seconds per second of each node, rows per second of each link, for a row per second.
         capacity: of these.
         error: the largest share of the best score that a plan may lose.
@@ -55,6 +56,7 @@ class Part:
     plan: list[int]
     corner: list[list[float]]
     keeps: Vector
+    counts: list[float]
     loads: Vector
     capacity: Vector
     error: float
@@ -63,13 +65,17 @@ class Part:
         """The plan for some rates and the scaling of each input; -1 if nothing need be dropped."""
         if not (self.loads @ rates > self.capacity).any():
             return -1, [1.0] * len(rates)
+        if 0.0 in self.counts:
+            rates = [rate * counts for rate, counts in zip(rates, self.counts, strict=True)]
+            if not (self.loads @ rates > self.capacity).any():
+                return 0, self.counts
         axes, cuts, lower, upper = self.axis, self.cut, self.lower, self.upper
         at = 0
         while (axis := axes[at]) >= 0:
             at = upper[at] if rates[axis] >= cuts[at] else lower[at]
         scaled = [
-            low / rate if rate > low else 1.0
-            for low, rate in zip(self.corner[at], rates, strict=True)
+            low / rate if rate > low else counts
+            for low, rate, counts in zip(self.corner[at], rates, self.counts, strict=True)
         ]
         return self.plan[at], scaled
 
@@ -87,7 +93,7 @@ class Plans:
     @property
     def error(self) -> float:
         """The largest share of the best score that a plan may lose, ε."""
-        return max(part.error for part in self.parts)
+        return max((part.error for part in self.parts), default=0.0)
 
     def select(self, rates: Mapping[str, float]) -> Choice | None:
         """The plan to use; None if no node is overloaded.

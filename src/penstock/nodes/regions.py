@@ -90,12 +90,17 @@ class Division:
     _number: int = 0
 
     def __post_init__(self) -> None:
-        most = self.planner.program.rates(self.planner.network.most)
-        if not (most > 0).all():
+        program = self.planner.program
+        self._most = program.rates(self.planner.network.most)
+        # An input that brings nothing is not let in while anything is overloaded: no dimension.
+        self._counts = program.score @ program.spread > 0
+        if not (self._most[self._counts] > 0).all():
             rule, hint = "must be above 0 to plan in advance", "give the input a rate or a most"
-            raise SpecificationError(complaint("the most of an input", rule, most.tolist(), hint))
-        self._volume = float(np.prod(most))
-        self.root = self._region(np.zeros(len(most)), most)
+            got = self._most.tolist()
+            raise SpecificationError(complaint("the most of an input", rule, got, hint))
+        self._volume = float(np.prod(self._most[self._counts]))
+        high = np.where(self._counts, self._most, 0.0)
+        self.root = self._region(np.zeros(len(high)), high)
         self._error = self.root.error * self.root.share
 
     def corner(self, point: Vector) -> Best:
@@ -112,11 +117,11 @@ class Division:
         if not free:
             best = self.corner(high).score
             error = 1.0 - self.corner(low).score / best if best > 0 else 0.0
-        share = (
-            float(np.prod(high - low)) / self._volume
-            if self.workload is None
-            else self.workload.probability(low, high)
-        )
+        if self.workload is None:
+            share = float(np.prod((high - low)[self._counts])) / self._volume
+        else:
+            whole = np.where(self._counts, high, np.maximum(self._most, 1e300))
+            share = self.workload.probability(low, whole)
         region = Region(low, high, max(0.0, error), share, free=free)
         urgency = region.error * (1.0 if self.workload is None else share)
         self._number += 1
@@ -130,7 +135,7 @@ class Division:
         gain = self.corner(region.low).worth * sides
         # Cut where the score can grow; if prices do not say, along the longest side.
         if not (gain > 0).any():
-            gain = sides / self.root.high
+            gain = np.divide(sides, self._most, out=np.zeros_like(sides), where=sides > 0)
         region.axis = int(np.argmax(gain))
         low, high = region.low.copy(), region.high.copy()
         low[region.axis] = high[region.axis] = (

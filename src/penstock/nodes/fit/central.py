@@ -23,6 +23,9 @@ from penstock.nodes.model import Network
 from penstock.nodes.program import Vector
 from penstock.nodes.splits import Location
 
+FREE, SCALED = -1, -2
+"""Instead of an entry: nothing need be dropped; or only inputs that bring nothing."""
+
 
 @dataclass(frozen=True)
 class FragmentFit:
@@ -43,8 +46,8 @@ class FragmentFit:
     index: PointQuadtree
 
     @cached_property
-    def _sums(self) -> tuple[tuple[str, ...], Vector, Vector, int]:
-        """The inputs; what a row of each adds to each load and dimension; capacities."""
+    def _sums(self) -> tuple[tuple[str, ...], Vector, Vector, int, frozenset[str]]:
+        """The inputs; what a row of each adds to each load and dimension; what brings nothing."""
         program = compiled(self.network)
         streams = self.tables[self.tree.root.name].streams
         counts = np.zeros((len(streams), len(program.entering)))
@@ -52,14 +55,23 @@ class FragmentFit:
             for name, times in those.items():
                 counts[streams.index(kind), program.entering.index(name)] = times
         sums = np.vstack([program.load @ program.spread, counts])
-        return program.entering, sums, program.capacity * (1 + 1e-9), len(program.capacity)
+        worth = program.score @ program.spread
+        nothing = {name for name, each in zip(program.entering, worth, strict=True) if each <= 0}
+        capacity = program.capacity * (1 + 1e-9)
+        return program.entering, sums, capacity, len(capacity), frozenset(nothing)
 
     def select(self, rates: Mapping[str, float]) -> tuple[int, dict[str, float]]:
-        """The entry for some rates, and the scaling of each input; -1 if nothing is overloaded."""
-        inputs, sums, capacity, count = self._sums
+        """The entry for some rates, or FREE or SCALED, and the scaling of each input."""
+        inputs, sums, capacity, count, worthless = self._sums
         given = sums @ [rates[name] for name in inputs]
         if not (given[:count] > capacity).any():
-            return -1, dict.fromkeys(inputs, 1.0)
+            return FREE, dict.fromkeys(inputs, 1.0)
+        if worthless:
+            # What brings nothing is dropped first; that may be enough.
+            rates = {**rates, **dict.fromkeys(worthless, 0.0)}
+            given = sums @ [rates[name] for name in inputs]
+            if not (given[:count] > capacity).any():
+                return SCALED, {name: float(name not in worthless) for name in inputs}
         point = given[count:].tolist()
         entry = self.index.best(point)
         table = self.tables[self.tree.root.name]
@@ -67,11 +79,13 @@ class FragmentFit:
         for name, most, rate in zip(table.streams, table.rates[entry].tolist(), point, strict=True):
             share = most / rate if rate > most else 1.0
             for member in self.kinds.members[name]:
-                scaling[member] = share
+                scaling[member] = 0.0 if member in worthless else share
         return entry, scaling
 
     def keeps(self, entry: int) -> dict[Location, float]:
         """What is kept at each drop location, once the inputs are scaled to an entry's rates."""
+        if entry == SCALED:
+            return dict.fromkeys(compiled(self.network).locations, 1.0)
         found: dict[Location, float] = {}
         waiting = [(self.tree.root, entry)]
         while waiting:
@@ -145,8 +159,8 @@ class Fit:
         for part in self.parts:
             number, scaled = part.select(rates)
             scaling |= scaled
-            ids.append(str(number) if number >= 0 else "-")
-            sheds = sheds or number >= 0
+            ids.append(str(number) if number != FREE else "-")
+            sheds = sheds or number != FREE
         return Choice("/".join(ids), scaling) if sheds else None
 
     def keeps(self, choice: Choice) -> dict[Location, float]:

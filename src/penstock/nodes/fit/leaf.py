@@ -101,7 +101,7 @@ def levels(top: float, worth: float, spacing: Spacing, *, grows: bool) -> Vector
         grows: whether steps may grow with what the stream brings.
     """
     if worth <= 0 or spacing.reference <= 0:
-        return np.array([0.0, top])
+        return np.zeros(1)  # what brings nothing is not taken in
     step = spacing.step(worth)
     knee = spacing.reference / worth
     ratio = 1 + spacing.error / spacing.dimensions

@@ -116,12 +116,21 @@ class Peer:
         """What the site keeps at each of its drop locations; nothing if nothing is overloaded.
 
         Args:
-            rates: of the streams that enter the site, as measured, in rows per second.
+            rates: of the streams that enter the site, and no others, as measured, in rows per
+                second.
             slack: the share by which rates may be measured too low: a parent hands on the rates of
                 an entry, and the entry below it would drop needlessly.
         """
         if self.table is None or self._profile is None or not self._profile.overloaded(rates):
             return {}
+        worth = self._profile.worth
+        needed = {name: rate if worth[name] > 0 else 0.0 for name, rate in rates.items()}
+        if not self._profile.overloaded(needed):
+            streams, program = self.site.program.entering, self.site.program
+            return {
+                location: float(stream < 0 or worth[streams[stream]] > 0)
+                for location, stream in zip(program.locations, program.entry, strict=True)
+            }
         if self._index is None:
             self._index = PointQuadtree(self.table.rates, self.table.scores)
         return site_plan(self.site.program, self.table, self._index, rates, slack)
