@@ -72,8 +72,18 @@ class Network:
         self.queries = found
         self.graph = Graph({name: query.node for name, query in found.items()})
         _ = self.split  # refuses what cannot run, before anything starts
+        self._check_same()
         for name, kind in self.kinds.items():
             check_kind(self.graph, name, kind, alone=name in self.split.alone)
+
+    def _check_same(self) -> None:
+        """Queries that ask the same have one answer, of which not some may be missing for one."""
+        asked: dict[Operator, str] = {}
+        for name, node in self.graph.queries.items():
+            other = asked.setdefault(node, name)
+            if self.kinds.get(other) != self.kinds.get(name):
+                rule = f"asks the same as query {other}, and must have the same kind of answers"
+                raise SpecificationError(complaint(f"query {name}", rule, self.kinds.get(name)))
 
     @cached_property
     def is_streaming(self) -> bool:
