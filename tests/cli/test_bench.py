@@ -130,3 +130,17 @@ def test_batches_that_differ_are_a_failure(measured):
     result = CliRunner().invoke(app, ["bench", "stateful"])
     assert result.exit_code == 1
     assert "3 batches differ" in " ".join(result.stdout.split())
+
+
+def test_what_drops_cost_is_beside_what_is_wanted():
+    result = {
+        "overhead": {"25/1.0": 0.99, "100/0.5": 0.91},
+        "a_a_range": [0.95, 1.04],
+        "dropped_row": 0.12,
+        "wanted": {"overhead": 0.97, "dropped_row": 0.15},
+    }
+    console = Console(file=io.StringIO(), width=120)
+    console.print(bench.overhead_table(result))
+    shown = console.file.getvalue().splitlines()
+    marks = [line.rsplit("│", 2)[1].strip() for line in shown if "≥" in line or "≤" in line]
+    assert marks == ["✓", "✗", "✓"]

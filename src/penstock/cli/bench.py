@@ -12,6 +12,7 @@ from rich.table import Table
 
 from penstock.bench import network as network_bench
 from penstock.bench import nodes as nodes_bench
+from penstock.bench import overhead as overhead_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -44,6 +45,13 @@ def network(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose =
     """Compare seven queries as one network with seven streams of Spark."""
     result = _measured(network_bench.run, quick=quick, verbose=verbose)
     _show(result, network_table(result), as_json=as_json, failed=result["differ"] > 0)
+
+
+@app.command("overhead", epilog="Example: penstock bench overhead --quick --json")
+def overhead(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Measure what drops cost that have nothing to drop, and what a dropped row costs."""
+    result = _measured(overhead_bench.run, quick=quick, verbose=verbose)
+    _show(result, overhead_table(result), as_json=as_json, failed=False)
 
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
@@ -154,6 +162,29 @@ def network_table(result: dict[str, Any]) -> Table:
         f"Spark {result['spark_us_per_row']:g}; one query {result['one_query_us_per_row']:g}. "
         f"{result['compared']:,} windows compared, {result['differ']} differ."
     )
+    shown.caption_justify = "left"
+    return shown
+
+
+def overhead_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.overhead.run` returns it.
+    """
+    shown = Table(title="What drops cost", title_justify="left")
+    shown.add_column("figure")
+    for name in ("measured", "wanted"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    least, most = result["wanted"]["overhead"], result["wanted"]["dropped_row"]
+    for case, measured in result["overhead"].items():
+        mark = "[green]✓[/]" if measured >= least else "[red]✗[/]"
+        shown.add_row(f"window/selectivity {case}", f"{measured:g}", f"≥ {least:g}", mark)
+    mark = "[green]✓[/]" if result["dropped_row"] <= most else "[red]✗[/]"
+    shown.add_row("a dropped row / a kept one", f"{result['dropped_row']:g}", f"≤ {most:g}", mark)
+    low, high = result["a_a_range"]
+    shown.caption = f"Two equal runs differ by {low:g} to {high:g} (A/A)."
     shown.caption_justify = "left"
     return shown
 
