@@ -134,7 +134,7 @@ class _Case:
 
         def start(rows: DataFrame, checkpoint: str) -> NetworkRun:
             packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
-            columns = ", ".join(("ts", "src_host", "dst_host", "protocol", "dst_port", "size"))
+            columns = "ts, src_host, dst_host, protocol, dst_port, size"
             network = ps.Network(none=packets.where(f"hash({columns}, number) = 1"))
             return _start(network, checkpoint, None)
 
