@@ -180,6 +180,17 @@ def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
     assert run.accounts["sampled"]["taken"] == kept
     balanced(run, asked)
     assert "keep 0.4" in str(run.plan)
+    # The ledger has every window that was closed, and says why some are missing.
+    ledger = run.ledger().collect()
+    for name in ("sliding", "top"):
+        mine = {r["window_end"]: r for r in ledger if r["query"] == name}
+        ends = {r["window_end"] for r in got[name]}
+        begun = [end for end in {r["window_end"] for r in exact[name]} if end >= min(mine)]
+        assert set(begun) <= set(mine)
+        for end, entry in mine.items():
+            assert (entry["fate"] == "delivered") == (end in ends)
+            assert (entry["decision"] is not None) == (entry["fate"] in ("dropped", "revoked"))
+        assert {"delivered", "dropped"} <= {entry["fate"] for entry in mine.values()}
 
 
 def test_monitor_changes_no_answer_and_counts_what_would_go(
@@ -270,6 +281,22 @@ def test_a_restart_goes_on_with_what_was_dropped(spark: SparkSession, tmp_path: 
     late = [r for r in delivered(again["sliding"]) if r["window_start"] < begun]
     assert late == []
     assert before
+
+
+def test_rows_that_are_never_shed(spark: SparkSession, tmp_path: Path) -> None:
+    rows = stream(spark, tmp_path)
+    packet = ps.stream(rows, event_time="ts", identity="number", never_shed="host = 'b'")
+    query = packet.window("10 s").by("host").agg(n=ps.count(), b=ps.sum("size")).approximate()
+    other = packet.window("5 s").agg(n=ps.count()).subset(3)
+    found: dict[str, dict[int, list[Row]]] = {}
+    run = start({"n": query, "some": other}, tmp_path / "run", found, keep=0.2, drop=0.9)
+    run.wait()
+    got = delivered(found["n"])
+    assert {(r["host"], r["exact"]) for r in got} == {("a", False), ("b", True)}
+    rare = sum(r["host"] == "b" for r in packets())
+    assert rare < run.accounts["n"]["taken"] < 0.7 * len(packets())
+    with pytest.raises(PenstockError, match=r"never_shed must be a predicate.*'host'"):
+        ps.stream(rows, event_time="ts", never_shed="hots = 'b'")
 
 
 def test_what_cannot_be_approximate_or_subset_is_refused(spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
 from penstock.engine.frame import (
     AGGREGATE,
+    CHANCE,
     CLOSE,
     DUMMY,
     END,
@@ -147,7 +148,7 @@ class LevelOne:
         if late is not None:
             always[LATE] = late
         if self.shared.approximates:
-            always[KEEPS] = F.col(MARK)["orders"]["keeps"]
+            always |= {KEEPS: F.col(MARK)["orders"]["keeps"], CHANCE: F.col(CHANCE)}
         sample: Column | None = None
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)
@@ -176,8 +177,7 @@ class LevelOne:
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
         kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
         if self.shared.approximates:
-            keep = F.when(which > 0, F.get(KEEPS, which - 1))
-            kept.append(F.coalesce(keep, F.lit(1.0)).alias(KEEP))
+            kept.append(shed.weight(F.col(KEEPS), which).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
 
     def _due(self, folds: Sequence[Fold]) -> Column:

@@ -67,6 +67,7 @@ class Measure:
         statistics: what has been learnt.
         observations: the last batches that it was learnt from.
         newest: the largest event time so far, in microseconds since the epoch.
+        last: what Spark says of the batch before this one.
     """
 
     part: Part
@@ -75,6 +76,7 @@ class Measure:
     statistics: Statistics = field(init=False)
     observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
     newest: int | None = None
+    last: dict[str, Any] | None = None
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _learnt: int = -1
@@ -132,7 +134,8 @@ class Measure:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
         last = self.stream.lastProgress if self.stream is not None else None
         if last is not None:
-            self.take([json.loads(last.json)])
+            self.last = json.loads(last.json)
+            self.take([self.last])
 
     def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Learns from Spark's reports of batches; those that are known already are passed over."""

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.drops.plan import Plan
 from penstock.engine.failures import cause
+from penstock.engine.ledger import Ledger, as_dataframe
 from penstock.engine.measure import Measure, Write
 from penstock.engine.network import Network
 from penstock.engine.part import Part
@@ -52,6 +53,7 @@ class RunningPart:
     queries: tuple[str, ...]
     measure: Measure | None = None
     shedder: Shedder | None = None
+    ledger: Ledger | None = None
     rehearsal: Rehearsal | None = None
 
 
@@ -106,6 +108,8 @@ class NetworkRun:
         for part in self.parts:
             if part.measure is not None:
                 part.measure.take(part.run.progress)
+            if part.ledger is not None:
+                part.ledger.take(part.run.progress)
 
     def statistics(self) -> Reading:
         """What has been learnt of operators, streams and queries, up to the last batch."""
@@ -134,6 +138,20 @@ class NetworkRun:
                 mine = _mine(keep, part.queries), _mine(drop, part.queries)
                 part.shedder.ask(part.shedder.by_hand(*mine))
                 part.shedder.mode = mode or part.shedder.mode
+
+    def ledger(self) -> DataFrame:
+        """What became of every window of the queries with subset answers.
+
+        Its fate is "delivered", "dropped", "revoked" (dropped when it was open already), "empty",
+        or "lost" if it is not delivered because a record of the plan could not be read; `decision`
+        is the batch for which it was dropped, `batch` the one that closed it.
+        """
+        self._catch_up()
+        books = [part.ledger for part in self.parts if part.ledger is not None]
+        query = next(iter(self.network.queries.values()))
+        stream = query.stream if isinstance(query, WindowQuery) else query
+        spark = stream.rows.sparkSession
+        return as_dataframe(spark, [row for book in books for row in book.rows()])
 
     @property
     def plan(self) -> Plan:
@@ -185,18 +203,21 @@ def launch(
             if sink is not None:
                 each = part.answers(frame)
                 check_types({name: each[name] for name in names if name not in sinks})
-            shedder = None
+            shedder, ledger = None, None
             if part.shared_sheds:
                 shedder = Shedder(part, where, mode=shed.mode)
                 shedder.ask(shedder.by_hand(_mine(shed.keep, names), _mine(shed.drop, names)))
                 shedder.begin()
-            deliver = _delivery(part, names, sink, sinks, measure=measure, shedder=shedder)
+                ledger = Ledger(shedder, part.metric or "")
+            deliver = _delivery(
+                part, names, sink, sinks, measure=measure, shedder=shedder, ledger=ledger
+            )
             run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
             rehearsal = Rehearsal(part, measure)
             if not _ends(trigger):
                 rehearsal.start()
-            started.append(RunningPart(run, part, names, measure, shedder, rehearsal))
+            started.append(RunningPart(run, part, names, measure, shedder, ledger, rehearsal))
         for name in network.split.alone:
             query = network.queries[name]
             assert isinstance(query, WindowQuery)  # noqa: S101 - the split has looked
@@ -225,14 +246,32 @@ def _start(
     return Run(writer.foreachBatch(deliver).start(), name, name)
 
 
+@dataclass(frozen=True)
+class _Control:
+    """What is done at the end of a batch, when its answers are delivered and it is not committed.
+
+    What Spark says of a batch comes with its commit: so this learns from the one before.
+    """
+
+    measure: Measure
+    shedder: Shedder | None
+    ledger: Ledger | None
+
+    def end(self, batch: int) -> None:
+        """Learns, says what the next batch shall drop, and keeps the books."""
+        self.measure.catch_up()
+        if self.shedder is not None:
+            self.shedder.follow(batch, self.measure.newest)
+        if self.ledger is not None and self.measure.last is not None:
+            self.ledger.take([self.measure.last])
+
+
 def _delivery(
     part: Part,
     names: tuple[str, ...],
     sink: Sink | None,
     sinks: Mapping[str, Sink],
-    *,
-    measure: Measure,
-    shedder: Shedder | None,
+    control: _Control,
 ) -> Write:
     """What is done with each batch: one action where all answers go to one place."""
     common = [name for name in names if name not in sinks]
@@ -256,18 +295,16 @@ def _delivery(
 
     def kept_and_delivered(batch: DataFrame, number: int) -> None:
         # Each sink, and each look, is an action of its own, and must not run the stream again.
-        look = measure.due
+        look = control.measure.due
         batch = batch.persist() if several or look else batch
         try:
             deliver(batch, number)
             if look:
-                measure.look(batch)
+                control.measure.look(batch)
         finally:
             if several or look:
                 batch.unpersist()
-        measure.catch_up()
-        if shedder is not None:
-            shedder.follow(number, measure.newest)
+        control.end(number)
 
     return kept_and_delivered
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from penstock import sources
+from penstock.engine.operators import as_expression, where
 from penstock.engine.schema import check_rows, column
 from penstock.engine.stream import Stream
 from penstock.errors import SpecificationError, complaint
@@ -34,6 +35,7 @@ def stream(
     order: str | Sequence[str] | None = None,
     name: str = "stream",
     identity: str | Sequence[str] | None = None,
+    never_shed: str | Column | None = None,
 ) -> Stream:
     """The rows of a DataFrame or a source, batch or stream, as a stream with an event time.
 
@@ -52,6 +54,7 @@ def stream(
             event time if none is given. Each batch goes on where the one before it ended.
         name: what a network of several streams calls it.
         identity: the columns that tell its rows apart; a hash of them is the same in a replay.
+        never_shed: a predicate for the rows that are never dropped, whatever the load.
     """
     origin = None
     if isinstance(rows, sources.Source):
@@ -63,7 +66,11 @@ def stream(
         listed = (event_time,)
     if not isinstance(name, str) or not name.strip():
         raise SpecificationError(complaint("name", "must be a name of the stream", name))
-    source = Source(name, event_time, 0, late, progress, listed, apart, Handle(rows), origin)
+    never = None
+    if never_shed is not None:
+        never = as_expression("never_shed", never_shed)
+        _ = where(rows, never, what="never_shed")  # refuses what is no predicate of these rows
+    source = Source(name, event_time, 0, late, progress, listed, apart, Handle(rows), origin, never)
     return _with_progress(Stream(rows, event_time, 0, late, progress, listed, source), slack)
 
 

@@ -72,7 +72,7 @@ def built(
     match node:
         case Filter(input=fed_by, predicate=predicate):
             rows = built(fed_by, known, always)
-            return _where(rows, predicate, always)
+            return where(rows, predicate, always)
         case Map(input=fed_by, columns=columns, only=only):
             rows = built(fed_by, known, always)
             return _mapped(rows, columns, only=only)
@@ -86,12 +86,22 @@ def built(
     raise SpecificationError(complaint("a network", "must say what its streams are", str(node)))
 
 
-def _where(rows: DataFrame, predicate: Expression, always: Column | None) -> DataFrame:
+def where(
+    rows: DataFrame, predicate: Expression, always: Column | None = None, what: str = "where()"
+) -> DataFrame:
+    """The rows for which a predicate holds.
+
+    Args:
+        rows: a DataFrame.
+        predicate: over its columns; any other is refused.
+        always: rows that stay whatever the predicate says.
+        what: how messages call the predicate.
+    """
     try:
         kept = as_column(predicate)
         return rows.where(kept if always is None else kept | always)
     except PySparkException as error:
-        raise _unfit("where()", "must be a predicate", error, rows) from error
+        raise _unfit(what, "must be a predicate", error, rows) from error
 
 
 def _mapped(rows: DataFrame, columns: Sequence[tuple[str, Expression]], *, only: bool) -> DataFrame:

@@ -132,7 +132,7 @@ class Part:
         if self.aggregates:
             frame, self.slots = self.shared.compute()
             if self.shared.sheds and self.late is not None:
-                frame = shed.delivered(frame, self.late["orders"])
+                frame = shed.delivered(frame, self.late["orders"], self.metric)
             if self.metric is not None:
                 number = self.shared.number
                 frame = above_all(frame, self.slots, number, self.on_windows, self.metric)

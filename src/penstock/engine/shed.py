@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from penstock.engine.flow import Flow
 from penstock.engine.frame import AGGREGATE, AT, CHANCE, MARK, STAYED
 from penstock.engine.groups import ROWS
+from penstock.engine.operators import as_column
 from penstock.engine.orders import chance, is_dropped, stays
 from penstock.engine.slots import Branch
 from penstock.engine.step import quoted
@@ -27,6 +28,10 @@ from penstock.network.operators import Aggregate, Operator, Source, feeds
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
+
+
+NEVER = -1
+"""The random number of a row that is never dropped: it is below every threshold."""
 
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
@@ -40,6 +45,9 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     """
     names = source.identity or tuple(shared.rows[source].columns)
     u = chance([F.col(quoted(name)) for name in names])
+    if source.never_shed is not None:
+        never = F.coalesce(as_column(source.never_shed), F.lit(False))
+        u = F.when(never, NEVER).otherwise(u)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
     frame = frame.select("*", u.alias(CHANCE), time.alias(AT))
     order = F.get(F.col(MARK)["orders"]["streams"], F.lit(number))
@@ -60,6 +68,17 @@ def at_fold(number: int) -> Column:
         number: of the fold, from 0 on.
     """
     return (F.col(STAYED) & _ordered(number)) | ~F.col(MARK)["orders"]["on"]
+
+
+def weight(keeps: Column, fold: Column) -> Column:
+    """The probability with which a row of a fold was kept; 1 for one that is never dropped.
+
+    Args:
+        keeps: of all folds.
+        fold: its number, from 1 on; 0 for a row that is in none.
+    """
+    keep = F.when((fold > 0) & (F.col(CHANCE) != NEVER), F.get(keeps, fold - 1))
+    return F.coalesce(keep, F.lit(1.0))
 
 
 def _ordered(number: int) -> Column:
@@ -92,18 +111,23 @@ def counted(shared: Shared, flow: Flow, branches: Sequence[Branch]) -> DataFrame
     return flow.frame.observe(f"{stream_metric(shared, number)}_folds", *named)
 
 
-def delivered(frame: DataFrame, orders: Column) -> DataFrame:
-    """The answers of windows that are not dropped.
+def delivered(frame: DataFrame, orders: Column, metric: str | None) -> DataFrame:
+    """The answers of windows that are not dropped; which windows these are is noted.
 
     Args:
         frame: the answers of all aggregates.
         orders: of the batch.
+        metric: the name of the metric under which they are noted; None for not at all.
     """
     flags = F.get(orders["windows"], F.col(AGGREGATE))
     dropped = is_dropped(flags, F.unix_micros("window_end"))
     # The count is no key: so Spark cannot move this below the windows, where it would only keep
     # further rows out of a window that has some already.
-    return frame.where(~dropped | (F.col(ROWS) < 0))
+    left = frame.where(~dropped | (F.col(ROWS) < 0))
+    if metric is None:
+        return left
+    window = F.struct(F.col(AGGREGATE).alias("a"), F.unix_micros("window_end").alias("end"))
+    return left.observe(f"{metric}_windows", F.collect_set(window).alias("delivered"))
 
 
 def stream_metric(shared: Shared, number: int) -> str:

@@ -269,6 +269,10 @@ class Shedder:
         names = self.part.graph.names
         return [Target(names[a], a.query.spec, 0) for a in aggregates if depth(a) == 1]
 
+    def decisions_of(self, batch: int) -> Decisions | None:
+        """What had been decided for a batch; None if its record cannot be read."""
+        return self._read(batch)
+
     def _read(self, batch: int) -> Decisions | None:
         try:
             values: dict[str, Any] = unseal(KIND, VERSION, self._folder.read(str(batch)))

@@ -75,6 +75,7 @@ class Source:
         identity: the columns that tell its rows apart.
         rows: the engine's DataFrame.
         origin: where the rows come from, if it was given as a source.
+        never_shed: which rows are never dropped; None if any may be.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Source:
     identity: tuple[str, ...]
     rows: Handle = field(repr=False)
     origin: Handle | None = field(default=None, repr=False, compare=False)
+    never_shed: Expression | None = None
 
     def __str__(self) -> str:
         return f"stream {self.name}"

@@ -1,0 +1,101 @@
+"""The ledger of a running network: what became of every window of every subset query.
+
+    batch N ─► its windows were delivered ─► progress of N ─► penstock/ledger/N
+               its record had dropped others ────────────────┘
+
+An entry is made when Spark has told of the batch, so that of the last one follows when the stream
+ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.drops.ledger import entries
+from penstock.engine.files import Folder
+from penstock.engine.shedder import Shedder
+from penstock.engine.watermark import watermark_in
+from penstock.network.operators import Aggregate
+
+FOLDER = "penstock/ledger"
+SCHEMA = (
+    "query string, window_start timestamp, window_end timestamp, fate string, decision bigint, "
+    "batch bigint"
+)
+
+
+@dataclass
+class Ledger:
+    """Entries by batch, in the checkpoint.
+
+    Args:
+        shedder: what decides.
+        metric: the name under which Spark tells which windows were delivered.
+    """
+
+    shedder: Shedder
+    metric: str
+    _done: set[int] = field(default_factory=set)
+
+    def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """Enters the windows of batches that Spark has told of; those that are known stay."""
+        folder = Folder(self.shedder.checkpoint, FOLDER)
+        for report in reports:
+            batch = report["batchId"]
+            if batch in self._done:
+                continue
+            self._done.add(batch)
+            rows = self._entries(batch, report.get("observedMetrics", {}))
+            if rows:
+                folder.write(str(batch), "\n".join(map(json.dumps, rows)).encode())
+
+    def _entries(self, batch: int, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
+        offsets = Folder(self.shedder.checkpoint, "offsets")
+        marks = [_watermark(offsets, number) for number in (batch - 1, batch)]
+        decisions = self.shedder.decisions_of(batch)
+        # Before the first watermark it is not known where the stream begins.
+        if not marks[0] or not marks[1] or decisions is None or marks[0] == marks[1]:
+            return []
+        told = metrics.get(f"{self.metric}_windows", {}).get("delivered") or []
+        seen: dict[int, set[int]] = {}
+        for window in told:
+            seen.setdefault(window["a"], set()).add(window["end"])
+        part = self.shedder.part
+        rows = []
+        for name, target in self.shedder.targets.items():
+            node = part.graph.queries[name]
+            assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
+            ends = seen.get(part.shared.number[node], set())
+            closed = (marks[0], marks[1])
+            found = entries(target, decisions, delivered=ends, closed=closed, batch=batch)
+            rows += [entry.row() for entry in found]
+        return rows
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All entries, oldest first."""
+        folder = Folder(self.shedder.checkpoint, FOLDER)
+        batches = sorted(int(name) for name in folder.names() if name.isdigit())
+        return [
+            json.loads(line)
+            for batch in batches
+            for line in folder.read(str(batch)).decode().splitlines()
+        ]
+
+
+def as_dataframe(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Entries as a DataFrame, with times as times."""
+    named = ("query", "window_start", "window_end", "fate", "decision", "batch")
+    listed = [tuple(row[name] for name in named) for row in rows]
+    plain = SCHEMA.replace("timestamp", "bigint")
+    frame = spark.createDataFrame(listed, plain)
+    times = {n: f"timestamp_micros({n}) AS {n}" for n in ("window_start", "window_end")}
+    return frame.selectExpr(*(times.get(name, name) for name in named))
+
+
+def _watermark(offsets: Folder, batch: int) -> int | None:
+    return watermark_in(offsets.read(str(batch))) if str(batch) in offsets.names() else None
