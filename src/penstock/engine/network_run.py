@@ -209,9 +209,8 @@ def launch(
                 shedder.ask(shedder.by_hand(_mine(shed.keep, names), _mine(shed.drop, names)))
                 shedder.begin()
                 ledger = Ledger(shedder, part.metric or "")
-            deliver = _delivery(
-                part, names, sink, sinks, measure=measure, shedder=shedder, ledger=ledger
-            )
+            control = _Control(measure, shedder, ledger)
+            deliver = _delivery(part, names, sink, sinks, control)
             run = _start(frame, where, deliver, trigger, ", ".join(names))
             measure.stream = run.query
             rehearsal = Rehearsal(part, measure)
