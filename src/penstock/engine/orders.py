@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from penstock.drops.arrays import Flags
 from penstock.drops.coins import HASH_BITS
-from penstock.drops.orders import NOTHING, Order, Orders, suppress_all
+from penstock.drops.orders import Order, Orders, suppress_all
 from penstock.drops.sealed import unseal
 from penstock.engine.files import Folder
 from penstock.errors import RecordDamaged, UsageError
@@ -67,7 +67,7 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
         [_order(one) for one in orders.streams],
         [_order(one) for one in orders.folds],
         [one.keep if on else 1.0 for one in orders.folds],
-        [_flags(one if on else NOTHING) for one in orders.windows],
+        [_flags(one) for one in orders.windows],
     )
 
 

@@ -80,6 +80,7 @@ class Shedder:
     seed: int = 0
     state: Decisions = field(default_factory=Decisions)
     problems: list[str] = field(default_factory=list)
+    _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
     _lost: bool = False
@@ -89,8 +90,18 @@ class Shedder:
     def _folder(self) -> Folder:
         return Folder(self.checkpoint, FOLDER)
 
+    def _check_identity(self) -> None:
+        """Without an identity equal rows have one random number, and bounds do not hold."""
+        for source in self.part.shared.rows:
+            if not source.identity and self.part.shared.approximates:
+                self._tell(
+                    f"stream {source.name} does not say what tells its rows apart: equal rows are "
+                    "dropped together, and bounds may be too narrow; give it identity="
+                )
+
     def begin(self) -> None:
         """Goes on where the checkpoint ends; the next batch gets its record, unless it has it."""
+        self._check_identity()
         done = [int(n) for n in Folder(self.checkpoint, "commits").names() if n.isdigit()]
         following = max(done, default=-1) + 1
         # What a batch further back had dropped is not all that was: rows may have gone since.
@@ -118,7 +129,12 @@ class Shedder:
             if self._newest is not None:
                 self._span = max(newest - self._newest, self._span // 2)
             self._newest = max(newest, self._newest or newest)
-        self._write(batch + 1)
+        try:
+            self._write(batch + 1)
+        except (UsageError, OSError) as error:
+            self._tell(
+                f"the plan of batch {batch + 1} cannot be written, it drops nothing: {error}"
+            )
 
     def ask(self, plan: Plan) -> None:
         """Takes another plan, for the next batch that is not decided yet."""
@@ -171,26 +187,19 @@ class Shedder:
     def _write(self, batch: int) -> None:
         with self._lock:
             plan, mode = self.plan, self.mode
-        if mode == "off":
-            plan = Plan()
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
-        ahead = max(_AHEAD * self._span, 1)
-        self.state = advance(
-            self.state,
-            plan,
-            self.targets,
-            seed=self.seed,
-            watermark=mark or None,
-            newest=self._newest,
-            ahead=ahead,
-            by=batch,
-        )
+        # What was dropped while rows were dropped stays so, whatever the mode is now.
+        self.state = self._advanced(self.state, plan if mode == "on" else Plan(), batch, mark)
+        would = None
+        if mode == "monitor":
+            would = self._advanced(self._would or self.state, plan, batch, mark)
+        self._would = would
         if self._lost and self._newest is not None:
             self.state = replace(self.state, suppress_until=self._newest + 1)
             self._lost = False
-        orders = self._orders(batch, plan)
+        orders = self._orders(batch, plan, mode)
         values = {
             "plan": plan.values(),
             "mode": mode,
@@ -200,12 +209,26 @@ class Shedder:
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
         self._folder.remove(str(batch - _KEPT))
 
-    def _orders(self, batch: int, plan: Plan) -> Orders:
+    def _advanced(self, state: Decisions, plan: Plan, batch: int, mark: int | None) -> Decisions:
+        return advance(
+            state,
+            plan,
+            self.targets,
+            seed=self.seed,
+            watermark=mark or None,
+            newest=self._newest,
+            ahead=max(_AHEAD * self._span, 1),
+            by=batch,
+        )
+
+    def _orders(self, batch: int, plan: Plan, mode: Mode) -> Orders:
         shared, number = self.part.shared, self.part.shared.number
         if self._lost:
             assert shared.places is not None  # noqa: S101 - rows may be dropped
             return suppress_all(batch, *shared.places, problem="no plan can be read")
-        needs = self._droppable()
+        if mode == "off":
+            plan = Plan()
+        needs = self._droppable(self._would or self.state)
 
         def flags_of(those: list[Target]) -> Flags:
             return early(needs, those) if those else NOTHING
@@ -234,7 +257,7 @@ class Shedder:
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             windows[number[node]] = undelivered(self.state, target)
         made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
-        return made if self.mode == "on" else replace(made, counts_only=True)
+        return replace(made, counts_only=mode == "monitor")
 
     def _keep(self, aggregate: Aggregate, plan: Plan) -> float:
         """The share of rows that the least thinned query of an aggregate keeps."""
@@ -247,11 +270,11 @@ class Shedder:
             shares.append(min(on, default=1.0))
         return max(shares)
 
-    def _droppable(self) -> Decisions:
+    def _droppable(self, state: Decisions) -> Decisions:
         """The decisions, with those of aggregates below that follow from those above."""
         graph = self.part.graph
         label = graph.names
-        found = {label[graph.queries[name]]: self.state.runs(name) for name in self.targets}
+        found = {label[graph.queries[name]]: state.runs(name) for name in self.targets}
         for aggregate in reversed(self.part.aggregates):  # those above first
             above = [
                 a
@@ -263,7 +286,7 @@ class Shedder:
                 asked = aggregate in graph.queries.values()
                 own = found.get(label[aggregate], ()) if asked else None
                 found[label[aggregate]] = droppable_below(aggregate.query.spec, uppers, own)
-        return replace(self.state, dropped=found)
+        return replace(state, dropped=found)
 
     def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:
         names = self.part.graph.names
