@@ -28,11 +28,11 @@ PACKETS = pa.schema(
         ("number", pa.int64()),
     ]
 )
-BATCHES, ROWS = 8, 400
+BATCHES, ROWS = 6, 400
 
 
 def packets(seed: int = 3) -> list[dict]:
-    """Packets of 8 batches of 20 s, some of them late."""
+    """Packets of 6 batches of 20 s, some of them late."""
     of = random.Random(seed)
     made = []
     for i in range(BATCHES * ROWS):
@@ -261,7 +261,7 @@ def test_a_restart_goes_on_with_what_was_dropped(spark: SparkSession, tmp_path: 
     folder, made = tmp_path / "in", packets()
     files = Files(spark, folder, PACKETS)
     found: dict[str, dict[int, list[Row]]] = {}
-    for half in (made[: 4 * ROWS], made[4 * ROWS :]):
+    for half in (made[: 3 * ROWS], made[3 * ROWS :]):
         for i in range(0, len(half), ROWS):
             files.add(half[i : i + ROWS])
         start(beside(files.stream()), tmp_path / "run", found, drop=0.7).wait()
