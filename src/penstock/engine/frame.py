@@ -15,8 +15,8 @@ TIME, LATE, END, ENDS = (f"penstock_{name}" for name in ("time", "late", "end", 
 MARK, FIRST, LAST, REASON = (f"penstock_{n}" for n in ("mark", "first", "last", "reason"))
 START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of", "time_of"))
 
-KEEP, KEEPS, CHANCE, STAYED, AT = (
-    f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at")
+KEEP, KEEPS, CHANCE, STAYED, AT, ON = (
+    f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at", "on")
 )
 
 TOTAL, SQUARES, COUNTED, LOWEST, HIGHEST = (

@@ -144,11 +144,12 @@ class LevelOne:
             flow.frame = shed.counted(self.shared, flow, branches)
         time = F.unix_micros(F.col(quoted(_event_time(source, flow))))
         always = {TIME: time}
-        late = known_late(F.col(MARK)) if self.shared.late is not None else None
-        if late is not None:
-            always[LATE] = late
+        if self.shared.sheds:
+            always[LATE] = F.col(LATE)
+        elif self.shared.late is not None:
+            always[LATE] = known_late(F.col(MARK))
         if self.shared.approximates:
-            always |= {KEEPS: F.col(MARK)["orders"]["keeps"], CHANCE: F.col(CHANCE)}
+            always |= {KEEPS: F.col(KEEPS), CHANCE: F.col(CHANCE)}
         sample: Column | None = None
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)

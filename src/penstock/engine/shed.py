@@ -17,13 +17,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.flow import Flow
-from penstock.engine.frame import AGGREGATE, AT, CHANCE, MARK, STAYED
+from penstock.engine.frame import AGGREGATE, AT, CHANCE, KEEPS, LATE, MARK, ON, STAYED
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import as_column
 from penstock.engine.orders import chance, is_dropped, stays
 from penstock.engine.slots import Branch
 from penstock.engine.step import quoted
 from penstock.engine.tally import ONE_IN
+from penstock.engine.watermark import known_late
 from penstock.network.operators import Aggregate, Operator, Source, feeds
 
 if TYPE_CHECKING:
@@ -50,9 +51,17 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         u = F.when(never, NEVER).otherwise(u)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
     frame = frame.select("*", u.alias(CHANCE), time.alias(AT))
-    order = F.get(F.col(MARK)["orders"]["streams"], F.lit(number))
-    frame = frame.select("*", stays(order, F.col(CHANCE), F.col(AT)).alias(STAYED))
-    on = F.col(MARK)["orders"]["on"]
+    orders, on = F.col(MARK)["orders"], F.col(ON)
+    # What the orders say is looked up here, once: a metric on rows ends the code that Spark
+    # generates, and all orders would be copied with every row.
+    frame = frame.select(
+        "*",
+        _stays(orders["streams"], number).alias(STAYED),
+        *(_stays(orders["folds"], i).alias(_at_fold(i)) for i in range(len(shared.folds))),
+        orders["on"].alias(ON),
+        orders["keeps"].alias(KEEPS),
+        known_late(F.col(MARK)).alias(LATE),
+    ).drop(MARK, AT)
     if shared.tally is None:
         return frame.where(F.col(STAYED) | ~on)
     gone = F.count(F.when(~F.col(STAYED), F.lit(1))).alias("shed")
@@ -67,7 +76,7 @@ def at_fold(number: int) -> Column:
     Args:
         number: of the fold, from 0 on.
     """
-    return (F.col(STAYED) & _ordered(number)) | ~F.col(MARK)["orders"]["on"]
+    return (F.col(STAYED) & F.col(_at_fold(number))) | ~F.col(ON)
 
 
 def weight(keeps: Column, fold: Column) -> Column:
@@ -81,9 +90,12 @@ def weight(keeps: Column, fold: Column) -> Column:
     return F.coalesce(keep, F.lit(1.0))
 
 
-def _ordered(number: int) -> Column:
-    order = F.get(F.col(MARK)["orders"]["folds"], F.lit(number))
-    return stays(order, F.col(CHANCE), F.col(AT))
+def _stays(orders: Column, number: int) -> Column:
+    return stays(F.get(orders, F.lit(number)), F.col(CHANCE), F.col(AT))
+
+
+def _at_fold(number: int) -> str:
+    return f"penstock_stays_{number}"
 
 
 def counted(shared: Shared, flow: Flow, branches: Sequence[Branch]) -> DataFrame:
@@ -98,7 +110,7 @@ def counted(shared: Shared, flow: Flow, branches: Sequence[Branch]) -> DataFrame
         return flow.frame
     sums: dict[str, Column] = {}
     for branch in branches:
-        fold, ordered = shared.folds[branch.target - 1], _ordered(branch.target - 1)
+        fold, ordered = shared.folds[branch.target - 1], F.col(_at_fold(branch.target - 1))
         for aggregate in fold.aggregates:
             passes = flow.passes(_feed(aggregate, branch, fold.together))
             here, n = F.col(STAYED) & passes, shared.number[aggregate]

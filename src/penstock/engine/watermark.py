@@ -70,14 +70,12 @@ def late_watermark(
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()
 
 
-def known_late(mark: Column | None) -> Column | None:
+def known_late(mark: Column) -> Column:
     """L alone; a checkpoint that is not the stream's ends the stream here.
 
     Args:
-        mark: from `late_watermark`; None for a batch.
+        mark: from `late_watermark`.
     """
-    if mark is None:
-        return None
     wrong = F.raise_error(mark["problem"]).cast("bigint")
     return F.when(mark["problem"].isNull(), mark["late"]).otherwise(wrong)
 

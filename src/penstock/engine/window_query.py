@@ -312,7 +312,8 @@ class WindowQuery:
             return stateful.windows(rows, self.query, accounts)
         query = self._timed[1]
         if query.window.kind is Kind.SESSION:
-            windows = sessions.windows(rows, query, self._lowered, known_late(late), accounts)
+            known = None if late is None else known_late(late)
+            windows = sessions.windows(rows, query, self._lowered, known, accounts)
         else:
             promised = query.progress is not None
             step = Step(query, self._lowered, evaluation, late, accounts, promised)
