@@ -33,21 +33,24 @@ def test_bounds_of_spark_are_those_of_the_formulas(spark: SparkSession, bounds: 
     listed = []
     for keep, values in cases:
         w = 1 / keep
-        sums = {"n": float(len(values)), "s": values.sum(), "q": (values**2).sum()}
-        weighted = {f"{name}_w": total * w for name, total in sums.items()}
-        varying = {f"{name}_v": total * w * (w - 1) for name, total in sums.items()}
+        plain = {"n": float(len(values)), "s": values.sum(), "q": (values**2).sum()}
+        weighted = {f"{name}_w": total * w for name, total in plain.items()}
+        varying = {f"{name}_v": total * w * (w - 1) for name, total in plain.items()}
         ends = {"low": values.min(), "high": values.max(), "w": w, ROWS: len(values)}
-        row = sums | weighted | varying | ends
-        listed.append({name: float(value) for name, value in row.items()})
+        made = plain | weighted | varying | ends
+        listed.append({name: float(value) for name, value in made.items()})
     kind = Approximate(0.99, bounds)  # type: ignore[arg-type]
     columns = Estimates(kind, slots).columns(ASKED)
-    frame = spark.createDataFrame(listed)  # type: ignore[type-var]
+    frame = spark.createDataFrame(listed)
     found = frame.select(*(column.alias(name) for name, column in columns.items())).collect()
     z = z_of(0.01)
     for (keep, values), row in zip(cases, found, strict=True):
-        one = [np.array([float(x)]) for x in (len(values), values.sum(), (values**2).sum())]
-        sums = Sums.of(*one, np.array([values.min()]), np.array([values.max()]))
-        ones = Sums.of(one[0], one[0], one[0], np.ones(1), np.ones(1))
+        n, total, squares, low, high = (
+            np.array([float(x)])
+            for x in (len(values), values.sum(), (values**2).sum(), values.min(), values.max())
+        )
+        sums = Sums.of(n, total, squares, low, high)
+        ones = Sums.of(n, n, n, np.ones(1), np.ones(1))
         if bounds == "hoeffding":
             wanted = {
                 "n": hoeffding_bounds(ones, keep, 0.01),
@@ -55,7 +58,7 @@ def test_bounds_of_spark_are_those_of_the_formulas(spark: SparkSession, bounds: 
             }
         else:
             wanted = {
-                "n": count_bounds(one[0], keep, z),
+                "n": count_bounds(n, keep, z),
                 "s": sum_bounds(sums, keep, z, nonnegative=False),
                 "m": avg_bounds(sums, keep, z),
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -146,17 +146,11 @@ def network_table(result: dict[str, Any]) -> Table:
     Args:
         result: as `penstock.bench.network.run` returns it.
     """
-    shown = Table(title="Seven queries: one network and seven streams", title_justify="left")
-    shown.add_column("figure")
-    for name in ("measured", "wanted"):
-        shown.add_column(name, justify="right")
-    shown.add_column("")
-    for name, wanted in result["wanted"].items():
-        measured, least = result[name], name == "speedup"
-        good = measured >= wanted if least else measured <= wanted
-        sign = "≥" if least else "≤"
-        mark = "[green]✓[/]" if good else "[red]✗[/]"
-        shown.add_row(name, f"{measured:g}", f"{sign} {wanted:g}", mark)
+    least = {"speedup"}
+    shown = _figures(
+        "Seven queries: one network and seven streams",
+        ((name, result[name], wanted, name in least) for name, wanted in result["wanted"].items()),
+    )
     shown.caption = (
         f"penstock {result['penstock_us_per_row']:g} µs per row, "
         f"Spark {result['spark_us_per_row']:g}; one query {result['one_query_us_per_row']:g}. "
@@ -172,17 +166,13 @@ def overhead_table(result: dict[str, Any]) -> Table:
     Args:
         result: as `penstock.bench.overhead.run` returns it.
     """
-    shown = Table(title="What drops cost", title_justify="left")
-    shown.add_column("figure")
-    for name in ("measured", "wanted"):
-        shown.add_column(name, justify="right")
-    shown.add_column("")
     least, most = result["wanted"]["overhead"], result["wanted"]["dropped_row"]
-    for case, measured in result["overhead"].items():
-        mark = "[green]✓[/]" if measured >= least else "[red]✗[/]"
-        shown.add_row(f"window/selectivity {case}", f"{measured:g}", f"≥ {least:g}", mark)
-    mark = "[green]✓[/]" if result["dropped_row"] <= most else "[red]✗[/]"
-    shown.add_row("a dropped row / a kept one", f"{result['dropped_row']:g}", f"≤ {most:g}", mark)
+    cases = [
+        (f"window/selectivity {case}", measured, least, True)
+        for case, measured in result["overhead"].items()
+    ]
+    row = ("a dropped row / a kept one", result["dropped_row"], most, False)
+    shown = _figures("What drops cost", [*cases, row])
     low, high = result["a_a_range"]
     shown.caption = f"Two equal runs differ by {low:g} to {high:g} (A/A)."
     shown.caption_justify = "left"
@@ -195,19 +185,29 @@ def nodes_table(result: dict[str, Any]) -> Table:
     Args:
         result: as `penstock.bench.nodes.run` returns it.
     """
-    shown = Table(title="Plans for many nodes", title_justify="left")
-    shown.add_column("figure")
-    for name in ("measured", "wanted"):
-        shown.add_column(name, justify="right")
-    shown.add_column("")
-    for name, most in result["wanted"].items():
-        mark = "[green]✓[/]" if result[name] <= most else "[red]✗[/]"
-        shown.add_row(name, f"{result[name]:g}", f"≤ {most:g}", mark)
+    shown = _figures(
+        "Plans for many nodes",
+        ((name, result[name], most, False) for name, most in result["wanted"].items()),
+    )
     shown.caption = (
         f"8 inputs of {result['fit_8_kinds']} kinds: {result['fit_8_entries']:,} entries. After a "
         f"selectivity fell by a tenth {result['delta_share']:.0%} of a table was sent again."
     )
     shown.caption_justify = "left"
+    return shown
+
+
+def _figures(title: str, figures: Iterable[tuple[str, float, float, bool]]) -> Table:
+    """Figures beside what is wanted: name, measured, wanted, whether at least so much is."""
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("figure")
+    for name in ("measured", "wanted"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    for name, measured, wanted, least in figures:
+        good = measured >= wanted if least else measured <= wanted
+        mark = "[green]✓[/]" if good else "[red]✗[/]"
+        shown.add_row(name, f"{measured:g}", f"{'≥' if least else '≤'} {wanted:g}", mark)
     return shown
 
 

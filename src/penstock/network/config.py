@@ -9,7 +9,6 @@ answers = "approximate"                 [relation.hosts]      path, format
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from penstock.network.settings import (
     StreamSettings,
 )
 from penstock.network.stream_table import micros, progress_of, slack_of
-from penstock.network.tables import ConfigError, Table
+from penstock.network.tables import ConfigError, Table, text_of, top_table
 from penstock.windows import Late
 
 
@@ -64,12 +63,7 @@ def read_config(path: str | Path) -> Config:
     Args:
         path: of the TOML file.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise ConfigError(complaint(str(path), "must be a file that can be read", why)) from error
-    return parse_config(text, Path(path).name)
+    return parse_config(text_of(path), Path(path).name)
 
 
 def parse_config(text: str, file: str = "network.toml") -> Config:
@@ -83,10 +77,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     Traceback (most recent call last):
     penstock.network.tables.ConfigError: a.toml: [stream] must be given, got None; such as ...
     """
-    try:
-        top = Table(file, (), tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: {error}") from error
+    top = top_table(text, file)
     top.known("latency", "answers", "stream", "relation", "view", "query", "statistics")
     for kind, such in (("stream", "packets"), ("query", "web")):
         if not top.table(kind).values:

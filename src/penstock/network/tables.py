@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError, SpecificationError, complaint, did_you_mean
@@ -12,6 +14,32 @@ from penstock.windows import parse_duration
 
 class ConfigError(SpecificationError):
     """A file of settings says what cannot be."""
+
+
+def text_of(path: str | Path) -> str:
+    """The text of a file of settings.
+
+    Args:
+        path: of the file.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ConfigError(complaint(str(path), "must be a file that can be read", why)) from error
+
+
+def top_table(text: str, file: str) -> Table:
+    """All that a TOML file says.
+
+    Args:
+        text: TOML.
+        file: what messages call it.
+    """
+    try:
+        return Table(file, (), tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,13 +12,12 @@ bandwidth = 500         from = ["a1", "a2"], windows = [100, 80]
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import SpecificationError, complaint
-from penstock.network.tables import ConfigError, Table
+from penstock.errors import SpecificationError
+from penstock.network.tables import ConfigError, Table, text_of, top_table
 from penstock.nodes.model import Box, Input, Link, Network, Node, Output
 
 KINDS = ("node", "link", "input", "box", "output")
@@ -42,12 +41,7 @@ def read_nodes(path: str | Path) -> Network:
     Args:
         path: of the TOML file.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise ConfigError(complaint(str(path), "must be a file that can be read", why)) from error
-    return parse_nodes(text, Path(path).name)
+    return parse_nodes(text_of(path), Path(path).name)
 
 
 def parse_nodes(text: str, file: str = "nodes.toml") -> Network:
@@ -61,10 +55,7 @@ def parse_nodes(text: str, file: str = "nodes.toml") -> Network:
     Traceback (most recent call last):
     penstock.network.tables.ConfigError: a.toml: [node.A] capacity must be a number above 0, got -1
     """
-    try:
-        top = Table(file, (), tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: {error}") from error
+    top = top_table(text, file)
     top.known(*KINDS)
     parts = (
         tuple(map(_node, top.tables("node"))),
