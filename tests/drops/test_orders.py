@@ -57,7 +57,7 @@ def test_they_can_be_written_and_read(state: Decisions, keep: float, batch: int)
         batch, (ALL_STAY,), (at_random(keep), by_window(panes)), (suppressed(state, TARGET),)
     )
     assert Orders.from_json(orders.to_json()) == orders
-    harmless = orders.harmless(batch + 1, "lost")
+    harmless = orders.harmless(batch + 1)
     assert set(harmless.folds) == {ALL_STAY}
     assert harmless.windows == orders.windows
 
@@ -78,7 +78,7 @@ def test_of_a_lost_record_no_window_that_had_begun_is_delivered(
 
 def test_everything_is_every_window() -> None:
     assert undelivered(Decisions(suppress_until=5), TARGET) == EVERYTHING
-    orders = suppress_all(3, 1, 2, 2, "lost")
+    orders = suppress_all(3, 1, 2, 2)
     for w in (-(10**9), 0, 10**9):
         assert all(flags.at(window_end(w, WINDOW)) for flags in orders.windows)
     assert orders.folds == (ALL_STAY, ALL_STAY)

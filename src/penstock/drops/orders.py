@@ -90,7 +90,6 @@ class Orders:
         streams: in the order of the network's streams.
         folds: in the order of its folds.
         windows: of each aggregate, the windows whose answers are not delivered, by their ends.
-        problem: why they are not those that were meant; empty if they are.
         counts_only: whether all rows stay, and those that would not are only counted.
     """
 
@@ -98,15 +97,12 @@ class Orders:
     streams: tuple[Order, ...]
     folds: tuple[Order, ...]
     windows: tuple[Flags, ...]
-    problem: str = ""
     counts_only: bool = False
 
-    def harmless(self, batch: int, problem: str) -> Orders:
+    def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
         stay = (ALL_STAY,)
-        return Orders(
-            batch, stay * len(self.streams), stay * len(self.folds), self.windows, problem
-        )
+        return Orders(batch, stay * len(self.streams), stay * len(self.folds), self.windows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; flags as a text of 0 and 1."""
@@ -154,10 +150,10 @@ def undelivered(state: Decisions, target: Target) -> Flags:
     return Flags(ends[0], window.slide, tuple(end in ends or flags.at(end) for end in both))
 
 
-def suppress_all(batch: int, streams: int, folds: int, windows: int, problem: str) -> Orders:
+def suppress_all(batch: int, streams: int, folds: int, windows: int) -> Orders:
     """Nothing is dropped, and nothing is delivered: what was dropped before is not known."""
     stay = (ALL_STAY,)
-    return Orders(batch, stay * streams, stay * folds, (EVERYTHING,) * windows, problem)
+    return Orders(batch, stay * streams, stay * folds, (EVERYTHING,) * windows)
 
 
 def _order(order: Order) -> list[Any]:

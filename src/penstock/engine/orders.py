@@ -43,15 +43,13 @@ def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: 
         folds: how many it has.
         windows: how many aggregates, and one.
     """
-    folder = Folder(checkpoint, FOLDER)
-    try:
+    folder, lost = Folder(checkpoint, FOLDER), (RecordDamaged, UsageError, OSError)
+    with suppress(*lost):
         return orders_of(folder.read(str(batch)))
-    except (RecordDamaged, UsageError, OSError) as error:
-        problem = f"the plan of batch {batch} cannot be read: {error}"
     # What a batch further back had dropped is not all that was: rows may have gone since.
-    with suppress(RecordDamaged, UsageError, OSError):
-        return orders_of(folder.read(str(batch - 1))).harmless(batch, problem)
-    return suppress_all(batch, streams, folds, windows, problem)
+    with suppress(*lost):
+        return orders_of(folder.read(str(batch - 1))).harmless(batch)
+    return suppress_all(batch, streams, folds, windows)
 
 
 def orders_of(content: bytes) -> Orders:

@@ -225,7 +225,7 @@ class Shedder:
         shared, number = self.part.shared, self.part.shared.number
         if self._lost:
             assert shared.places is not None  # noqa: S101 - rows may be dropped
-            return suppress_all(batch, *shared.places, problem="no plan can be read")
+            return suppress_all(batch, *shared.places)
         if mode == "off":
             plan = Plan()
         needs = self._droppable(self._would or self.state)
