@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from penstock.control.moments import Answers, Moments
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
-from penstock.engine.groups import ROWS
+from penstock.engine.groups import ROWS, stands_for
+from penstock.engine.lowering import SUMMED
 from penstock.engine.part import Part
 from penstock.network.operators import Aggregate
 
@@ -49,23 +50,35 @@ def look(part: Part, frame: DataFrame, most: int) -> dict[Aggregate, Answers]:
 def _sums(part: Part, number: Mapping[int, Aggregate]) -> list[Column]:
     """Rows, sum and sum of squares of what each query sums."""
     of, nothing = F.col(AGGREGATE), F.lit(0.0)
-    both = {n: _moments(part, aggregate) for n, aggregate in number.items()}
-    total, squares = (
-        F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in both.items())) for i in (0, 1)
-    )
+    all_three = {n: _moments(part, aggregate) for n, aggregate in number.items()}
     return [
-        F.sum(ROWS).cast("double").alias("rows"),
-        F.coalesce(F.sum(total), nothing).alias("total"),
-        F.coalesce(F.sum(squares), nothing).alias("squares"),
+        F.coalesce(
+            F.sum(
+                F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in all_three.items()))
+            ),
+            nothing,
+        ).alias(name)
+        for i, name in enumerate(("rows", "total", "squares"))
     ]
 
 
-def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column]:
-    """The sum, and the sum of squares, of what a query sums; one that counts sums ones."""
-    slots = part.slots[aggregate]
+def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column, Column]:
+    """Rows, sum and sum of squares of what a query sums; one that counts sums ones.
+
+    Of a sample each row counts for those that it stands for.
+    """
+    slots, rows = part.slots[aggregate], F.col(ROWS)
     if SQUARES in slots:
-        return F.col(slots[TOTAL]), F.col(slots[SQUARES])
-    return F.col(ROWS), F.col(ROWS)
+        return rows, F.col(slots[TOTAL]), F.col(slots[SQUARES])
+    if stands_for(ROWS) not in slots:
+        return rows, rows, rows
+    rows = F.col(slots[stands_for(ROWS)])
+    asked = aggregate.query.aggregates.values()
+    summed = next((one.column for one in asked if one.function in ("sum", "avg")), None)
+    if summed is None:
+        return rows, rows, rows
+    total, squares = (slots[stands_for(f"{what} {summed}")] for what in (SUMMED, SQUARES))
+    return rows, F.col(total), F.col(squares)
 
 
 def _key_slots(part: Part, aggregate: Aggregate) -> list[str]:
