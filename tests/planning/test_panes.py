@@ -73,11 +73,10 @@ BEHIND_FILTERS = (
 )
 
 
-@given(
-    st.tuples(*[st.sampled_from([1e-5, 1e-4, 1e-3, 1e-2])] * 4),
-    st.floats(0.05, 0.95),
-    st.booleans(),
-)
+HARD = st.sampled_from([1e-5, 1e-4, 1e-3, 1e-2])
+
+
+@given(st.tuples(HARD, HARD, HARD, HARD), st.floats(0.05, 0.95), st.booleans())
 def test_panes_behind_different_filters(hardness, share, dear):
     at = zip("pwqr", (2, 4, 6, 7), hardness, strict=True)
     apart = Workload(BEHIND_FILTERS, tuple(Asked(n, i, hardness=h) for n, i, h in at))

@@ -49,17 +49,12 @@ def look(part: Part, frame: DataFrame, most: int) -> dict[Aggregate, Answers]:
 
 def _sums(part: Part, number: Mapping[int, Aggregate]) -> list[Column]:
     """Rows, sum and sum of squares of what each query sums."""
-    of, nothing = F.col(AGGREGATE), F.lit(0.0)
-    all_three = {n: _moments(part, aggregate) for n, aggregate in number.items()}
-    return [
-        F.coalesce(
-            F.sum(
-                F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in all_three.items()))
-            ),
-            nothing,
-        ).alias(name)
-        for i, name in enumerate(("rows", "total", "squares"))
-    ]
+    of, found = F.col(AGGREGATE), []
+    moments = {n: _moments(part, aggregate) for n, aggregate in number.items()}
+    for i, name in enumerate(("rows", "total", "squares")):
+        mine = F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in moments.items()))
+        found.append(F.coalesce(F.sum(mine), F.lit(0.0)).alias(name))
+    return found
 
 
 def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column, Column]:

@@ -111,8 +111,9 @@ class Workload:
 
     @cached_property
     def before(self) -> tuple[tuple[int, ...], ...]:
-        """The nodes that have to let through what each one gets: those that feed it, and the
-        filters before the aggregates that it has the panes of.
+        """The nodes that must let through what each one gets.
+
+        Those that feed it, and of panes also the filters before the aggregates that share them.
         """
         found = [list(feeding) for feeding in self.parents]
         for node in self.nodes:
