@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-Groups = Mapping[Hashable, float]
+Groups = Mapping[Any, float]
 """Group → answer; a query without groups has one."""
-Windows = Mapping[Hashable, Groups]
+Windows = Mapping[Any, Groups]
 """End of a window → its answers."""
 
 

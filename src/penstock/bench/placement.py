@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -138,7 +139,7 @@ def learn(of: Packets, folder: Path) -> Learnt:
     return Learnt(load, groups)
 
 
-def report(learnt: Learnt, load: float, ours: Errors, even: Errors) -> dict[str, object]:
+def report(learnt: Learnt, load: float, ours: Errors, even: Errors) -> dict[str, Any]:
     """The figures of a load.
 
     Args:
