@@ -46,7 +46,7 @@ def test_the_truth_is_what_the_queries_answer(
 
 def test_costs_are_found_through_batches_of_which_some_were_held_up() -> None:
     rng = np.random.default_rng(5)
-    sizes = rng.integers(1e4, 1e6, 30)
+    sizes = rng.integers(10_000, 1_000_000, 30)
     seconds = 0.5 + 3e-6 * sizes
     seconds[::7] *= 3
     reports = [

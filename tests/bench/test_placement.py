@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from penstock.bench import placement
 from penstock.bench.deviations import relative_error, relative_errors
-from penstock.bench.seven import Packets, exact, shed
 from penstock.bench.packets import WORKLOAD
+from penstock.bench.seven import Packets, exact, shed
 from penstock.engine.orders import orders_of
 
 

@@ -24,8 +24,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.bench.deviations import relative_errors
-from penstock.bench.seven import Packets, exact, shed, started
 from penstock.bench.packets import WORKLOAD
+from penstock.bench.seven import Packets, exact, shed, started
 from penstock.control.moments import Moments
 from penstock.control.settings import Warmup
 from penstock.control.statistics import Statistics

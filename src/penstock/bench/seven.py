@@ -15,7 +15,8 @@ from penstock.bench.deviations import Windows
 from penstock.bench.packets import RATE, SCHEMA, START, WORKLOAD, ours, write
 from penstock.control.moments import Answers, Moments
 from penstock.drops.plan import Plan
-from penstock.engine.network_run import NetworkRun, Sink
+from penstock.engine.deliver import Sink
+from penstock.engine.network_run import NetworkRun
 from penstock.windows.durations import SECOND
 
 Exact = tuple[Windows, list[Moments]]
