@@ -8,8 +8,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, IntegralType, NumericType
 
 from penstock.engine.part import Part
+from penstock.engine.together import united
 
 SHOWN = 20
 """Answers of each query."""
@@ -33,15 +35,30 @@ class Latest:
 
     def take(self, batch: DataFrame) -> None:
         """Notes the answers of a batch, which is in memory."""
-        columns = {name: rows.columns for name, rows in self.part.answers(batch).items()}
-        together = self.part.together(batch)
+        each = self.part.answers(batch)
+        types = {name: {f.name: f.dataType for f in rows.schema} for name, rows in each.items()}
+        together = united({name: _alike(rows, types) for name, rows in each.items()})
         newest = [F.col("window_end").desc()] if "window_end" in together.columns else []
         order = Window.partitionBy("query").orderBy(*newest or [F.lit(0)])
         placed = together.withColumn(_PLACE, F.row_number().over(order))
         found: dict[str, list[dict[str, Any]]] = {}
         for row in placed.where(F.col(_PLACE) <= SHOWN).orderBy("query", _PLACE).collect():
-            values = row.asDict()
-            mine = columns[values["query"]]
-            found.setdefault(values["query"], []).append({name: values[name] for name in mine})
+            mine = types[row["query"]]
+            values = {name: _as(row[name], of) for name, of in mine.items()}
+            found.setdefault(row["query"], []).append(values)
         # One assignment, since others read it from their own threads.
         self.answers = {**self.answers, **found}
+
+
+def _alike(rows: DataFrame, types: Mapping[str, Mapping[str, DataType]]) -> DataFrame:
+    """The rows, with columns that are of several types in several queries made of one type."""
+    columns = []
+    for name in rows.columns:
+        those = {of[name] for of in types.values() if name in of}
+        plain = "double" if all(isinstance(of, NumericType) for of in those) else "string"
+        columns.append(F.col(name) if len(those) == 1 else F.col(name).cast(plain).alias(name))
+    return rows.select(*columns)
+
+
+def _as(value: object, of: DataType) -> object:
+    return int(value) if isinstance(value, float) and isinstance(of, IntegralType) else value

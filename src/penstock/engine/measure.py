@@ -192,7 +192,7 @@ class Measure:
 
     def _observation(self, report: Mapping[str, Any]) -> Observation:
         graph = self.part.graph
-        rows = self._rows(report)
+        rows = self.rows(report)
         out = self._rows_out(rows, report)
         known = {one for operators in self.part.on_windows.values() for one in operators}
         flows = {
@@ -228,7 +228,8 @@ class Measure:
             return taken_by(self.part, one, report)
         return sum(out[i] for i in inputs(one))
 
-    def _rows(self, report: Mapping[str, Any]) -> dict[str, float]:
+    def rows(self, report: Mapping[str, Any]) -> dict[str, float]:
+        """The rows that a batch took from each stream."""
         sources = self.part.graph.sources
         told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
         if len(sources) == 1:

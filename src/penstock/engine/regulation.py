@@ -96,7 +96,11 @@ class Regulation:
     def _expected(self, seconds: float) -> dict[str, float]:
         """Where offsets do not tell how many rows a batch has, as many as usual."""
         streams = self.measure.statistics.now.streams
-        return {name: (one.rate or 0.0) * seconds for name, one in streams.items()}
+        last = self.measure.rows(self.measure.last) if self.measure.last is not None else {}
+        return {
+            name: last.get(name, 0.0) if one.rate is None else one.rate * seconds
+            for name, one in streams.items()
+        }
 
     def _plan(self, decision: Decision) -> Plan:
         if decision.planned is None:
