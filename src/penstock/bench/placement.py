@@ -7,9 +7,9 @@
 There is one error for each query and window, of what the query sums, or counts if it sums nothing;
 means and maxima are over all of them (`max_query_…`: of the query with the greatest mean). Where a
 query has no groups, the greatest error of many windows is some three times their mean; where it has
-many groups, all windows are off by about the same. Windows that lie before the first packet or behind the last
-are left out. A load of 3 is three times what can be done behind the streams: reading costs the same
-whatever is dropped.
+many groups, all windows are off by about the same. Windows that lie before the first packet or
+behind the last are left out. A load of 3 is three times what can be done behind the streams:
+reading costs the same whatever is dropped.
 
 Babcock, Datar and Motwani, ICDE 2004, §5.
 """
