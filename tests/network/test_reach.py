@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.network.operators import Aggregate, Filter, Handle, Source, Union
-from penstock.network.operators import Expression as E
+from penstock.network.operators import Aggregate, Expression, Filter, Handle, Source, Union
 from penstock.network.query import Query
 from penstock.network.reach import reach
 from penstock.windows import Kind, wids_at, window_end
@@ -23,7 +22,7 @@ def aggregate(of, spec) -> Aggregate:
 
 def test_rows_pass_through_filters_and_come_from_all_streams_of_a_union():
     a, b = source("a"), source("b")
-    both = Filter(Union((a, Filter(b, E("x > 1")))), E("y > 1"))
+    both = Filter(Union((a, Filter(b, Expression("x > 1")))), Expression("y > 1"))
     assert reach(both, [(0, 10), (20, 30)]) == {a: [(0, 10), (20, 30)], b: [(0, 10), (20, 30)]}
 
 

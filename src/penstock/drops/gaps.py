@@ -10,6 +10,7 @@ their stretch              [-----------)        only these rows are read again
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from penstock.drops.ledger import Fate
@@ -64,7 +65,7 @@ def stretches(spans: Iterable[Span], most: int) -> list[Span]:
             apart[-1] = apart[-1][0], max(apart[-1][1], end)
         else:
             apart.append((start, end))
-    between = sorted(b[0] - a[1] for a, b in zip(apart, apart[1:], strict=False))
+    between = sorted(b[0] - a[1] for a, b in pairwise(apart))
     if len(apart) <= most:
         return apart
     widest = between[len(apart) - most - 1]

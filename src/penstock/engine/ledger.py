@@ -78,13 +78,22 @@ class Ledger:
 
     def rows(self) -> list[dict[str, Any]]:
         """All entries, oldest first."""
-        folder = Folder(self.shedder.checkpoint, FOLDER)
-        batches = sorted(int(name) for name in folder.names() if name.isdigit())
-        return [
-            json.loads(line)
-            for batch in batches
-            for line in folder.read(str(batch)).decode().splitlines()
-        ]
+        return entered(self.shedder.checkpoint)
+
+
+def entered(checkpoint: str) -> list[dict[str, Any]]:
+    """All entries of a checkpoint, oldest first; none where nothing was ever dropped.
+
+    Args:
+        checkpoint: of a Spark stream.
+    """
+    folder = Folder(checkpoint, FOLDER)
+    batches = sorted(int(name) for name in folder.names() if name.isdigit())
+    return [
+        json.loads(line)
+        for batch in batches
+        for line in folder.read(str(batch)).decode().splitlines()
+    ]
 
 
 def as_dataframe(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
