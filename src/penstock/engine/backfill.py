@@ -122,23 +122,26 @@ class Backfill:
         A revision that has landed before, and cannot be computed whole, is left as it is.
         """
         now = time.time_ns() // 1000
-        since = {s: complete_since(held, ahead=AHEAD, now=now) for s, held in self.held.items()}
+        held = self.held if self.todo else {}
+        since = {s: complete_since(have, ahead=AHEAD, now=now) for s, have in held.items()}
         complete = {source: at for source, at in since.items() if at is not None}
         if not complete:
             return self.todo, {}
-        known = {one.number for one in Log(self.checkpoint).revisions()}
+        landed = {one.number for one in Log(self.checkpoint).revisions() if not one.left}
         found, gone = [], dict[str, list[Span]]()
         for one in self.todo:
-            lost = {n: [w for w in ws if self._gone(n, w, complete)] for n, ws in one.left.items()}
-            for name, windows in lost.items():
-                gone.setdefault(name, []).extend(windows)
-            if not any(lost.values()):
+            left = dict[str, list[Span]]()
+            for name, windows in one.left.items():
+                lost = {window for window in windows if self._gone(name, window, complete)}
+                left[name] = [window for window in windows if window not in lost]
+                if lost:
+                    gone.setdefault(name, []).extend(sorted(lost))
+            if left == one.left:
                 found.append(one)
-            elif one.number not in known:
-                left = {n: [w for w in ws if w not in lost[n]] for n, ws in one.left.items()}
-                left = {name: windows for name, windows in left.items() if windows}
-                found += [replace(one, windows=left)] if left else []
-        return found, {name: windows for name, windows in gone.items() if windows}
+            elif any(left.values()) and one.number not in landed:
+                rest = {n: windows for n, windows in {**one.windows, **left}.items() if windows}
+                found.append(replace(one, windows=rest))
+        return found, gone
 
     def report(self, found: Sequence[Revision], gone: Mapping[str, list[Span]]) -> Backfilled:
         """What is done, or would be.
@@ -165,7 +168,7 @@ class Backfill:
             for source, rows in reach(rows_in(self.network.graph.queries[name]), spans).items():
                 oldest[source] = min(oldest.get(source, 1 << 62), *(start for start, _ in rows))
         found = []
-        for source, held in self.held.items():
+        for source, held in (self.held if oldest else {}).items():
             until = kept_until(held, oldest[source]) if source in oldest else None
             if until is not None:
                 found.append(Kept(source.name, until))

@@ -9,6 +9,7 @@ under a number has each window once, however often a backfill is run.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from penstock.errors import UsageError, complaint
 from penstock.network.graph import Graph
 from penstock.network.operators import Source
 from penstock.network.reach import reach
+from penstock.windows.durations import DAY
 
 REVISION = "revision"
 """The column of backfilled answers that says which revision they are of."""
@@ -60,6 +62,9 @@ def backfilled(
     for name, windows in gone.items():
         _log.warning("%s: %d windows cannot be backfilled any more", name, len(windows))
     if dry_run:
+        for kept in report.kept:
+            if kept.until < time.time_ns() // 1000 + DAY:
+                _log.warning("%s: records of the oldest gap are deleted soon", kept.stream)
         return replace(report, dry=True)
     if sink is None and (lacking := [name for name in report.windows if name not in sinks]):
         raise UsageError(complaint("backfill()", "needs a sink for every query", lacking))
