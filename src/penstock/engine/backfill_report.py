@@ -93,9 +93,20 @@ def _windows(count: int) -> str:
 
 def _short(spans: Sequence[Span]) -> str:
     apart = stretches(spans, len(spans))
-    shown = [f"{_time(start)} to {_time(end)}" for start, end in apart[:_SHOWN]]
+    shown = [_stretch(*span) for span in apart[:_SHOWN]]
     more = [f"and {len(apart) - _SHOWN} more stretches"] if len(apart) > _SHOWN else []
     return f"{_windows(len(spans))}, " + ", ".join([*shown, *more])
+
+
+def _stretch(start: int, end: int) -> str:
+    """From a time to another; the day stands there once.
+
+    >>> _stretch(0, 90_000_000)
+    '1970-01-01 00:00:00 to 00:01:30Z'
+    """
+    day, first = _time(start).removesuffix("Z").split()
+    other, last = _time(end).split()
+    return f"{day} {first} to {last if day == other else f'{other} {last}'}"
 
 
 def _listed(spans: Sequence[Span]) -> list[list[str]]:
