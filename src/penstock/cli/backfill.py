@@ -69,7 +69,8 @@ def backfill(
         found = {} if dry_run else {name: _sink(config, name, to) for name in names}
         sinks = {name: sink for name, sink in found.items() if sink is not None}
         check_java()
-        bar = Progress(console=Console(stderr=True, quiet=as_json), transient=True)
+        screen = Console(stderr=True)
+        bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
         with bar, local_spark(SIZE, verbose=verbose) as local:
             task = bar.add_task("looking at the ledger", total=None)
             network = ps.Network(**_queries(config, local.spark))

@@ -48,8 +48,8 @@ class Tables:
         found = self._found(source, least, known.sparkSession)
         lacking = [name for name in known.columns if name not in found.columns]
         if lacking or found.isStreaming:
-            got = ", ".join(lacking) if lacking else "a stream"
-            rule = "must be a table with all columns of the stream, and lacks"
+            got = f"one without {', '.join(lacking)}" if lacking else "a stream"
+            rule = "must be a table with all columns of the stream"
             raise SchemaError(complaint(f"stored {source.name}", rule, got))
         time = F.col(quoted(source.event_time or ""))
         return found.select(*map(quoted, known.columns)).where(_within(time, least))
