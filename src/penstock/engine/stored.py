@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -86,7 +88,9 @@ class Tables:
         """
         found = []
         for source, lead in self._leads:
-            ahead = lead.get.get("ahead")
+            ahead = None
+            with suppress(Py4JError):  # Spark has nothing to tell where it has read nothing
+                ahead = lead.get.get("ahead")
             if ahead is None or ahead > AHEAD:
                 found.append(source.name)
         return found
