@@ -1,6 +1,6 @@
 """Everything that the documentation shows is run.
 
-Every ```python block of README.md and docs/*.md is executed: the blocks of one file one after the
+Every ```python block of README.md and below docs/ is executed: the blocks of one file one after the
 other in one namespace, which has the session as `spark`, in an empty folder. A block that cannot
 be run is given another language, such as ```text.
 """
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from penstock import sinks, sources
 from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
 from penstock.engine.from_toml import toml_queries
+from penstock.engine.interpolation import interpolated
 from penstock.engine.network import Network
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
@@ -65,6 +66,7 @@ __all__ = [
     "cql",
     "cql_queries",
     "heartbeat",
+    "interpolated",
     "landmark",
     "max",
     "min",

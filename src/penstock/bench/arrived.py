@@ -82,5 +82,5 @@ def created(checkpoint: Path) -> float:
 def lost(run: NetworkRun) -> float:
     """The share of windows that were not delivered."""
     fates = {row["fate"]: row["count"] for row in run.ledger().groupBy("fate").count().collect()}
-    gone = sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "lost"))
+    gone = sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "skipped", "lost"))
     return float(gone / max(1, gone + fates.get("delivered", 0)))

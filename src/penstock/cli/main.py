@@ -8,6 +8,8 @@ import typer
 
 import penstock
 from penstock.cli import bench
+from penstock.cli.backfill import EXAMPLE as BACKFILL_EXAMPLE
+from penstock.cli.backfill import backfill
 from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
@@ -24,6 +26,7 @@ app = typer.Typer(
 app.command(epilog=DEMO_EXAMPLE)(demo)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
 app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
+app.command(epilog=BACKFILL_EXAMPLE)(backfill)
 app.add_typer(bench.app, name="bench")
 
 

@@ -27,7 +27,7 @@ from penstock.drops.targets import Target, last_of
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.windows import first_wid, last_closed
 
-_SPAN = 200_000
+SPAN = 200_000
 """Windows of a query from the first that is dropped and open to the last that is decided."""
 
 
@@ -99,7 +99,7 @@ def shut(state: Decisions, target: Target, *, newest: int, until: int, by: int) 
     """
     begun, last = last_of(newest, target), last_of(until, target)
     first = state.first_open(target.window)
-    first = first_wid(newest, target.window) if first is None else max(first, last - _SPAN)
+    first = first_wid(newest, target.window) if first is None else max(first, last - SPAN)
     marks = Marks(first, max(last, first) + 1, state.runs(target.name))
     marks.drop(range(first, last + 1))
     runs = ordered([*state.runs(target.name), *marks.added(by, begun)])
@@ -133,7 +133,7 @@ def _leaps(state: Decisions, target: Target, until: int) -> bool:
     opens = state.first_open(target.window)
     firsts = [run.first for run in state.runs(target.name) if opens is None or run.last >= opens]
     firsts += [level.first * level.stride for level in state.levels.get(target.name, ())]
-    return last_of(until, target) - min(firsts, default=last_of(until, target)) > _SPAN
+    return last_of(until, target) - min(firsts, default=last_of(until, target)) > SPAN
 
 
 def _together(plan: Plan) -> dict[str, WindowDrop]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -30,12 +30,14 @@ class Run:
         last: window-id of the last.
         by: the batch for which it was decided.
         revoked: whether they were open by then, and may have counted rows.
+        skipped: whether they were jumped over, whatever the gap tolerance.
     """
 
     first: int
     last: int
     by: int = -1
     revoked: bool = False
+    skipped: bool = False
 
     def __post_init__(self) -> None:
         whole("last window of a run", self.last, least=self.first)
@@ -146,7 +148,7 @@ class Decisions:
         return {
             "watermark": self.watermark,
             "dropped": {
-                query: [[run.first, run.last, run.by, int(run.revoked)] for run in runs]
+                query: [[r.first, r.last, r.by, r.revoked + 2 * r.skipped] for r in runs]
                 for query, runs in self.dropped.items()
             },
             "levels": {
@@ -166,7 +168,8 @@ class Decisions:
             values["watermark"],
             {
                 query: tuple(
-                    Run(first, last, by, bool(revoked)) for first, last, by, revoked in runs
+                    Run(first, last, by, bool(why & 1), bool(why & 2))
+                    for first, last, by, why in runs
                 )
                 for query, runs in values["dropped"].items()
             },
@@ -183,16 +186,13 @@ def ordered(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Runs in their order; those that touch and were decided together are one.
 
     >>> ordered([Run(5, 6), Run(3, 4), Run(7, 7, by=2)])
-    (Run(first=3, last=6, by=-1, revoked=False), Run(first=7, last=7, by=2, revoked=False))
+    (Run(first=3, last=6, ...), Run(first=7, last=7, by=2, ...))
     """
     found: list[Run] = []
     for run in sorted(runs):
-        if found and (found[-1].last + 1, found[-1].by, found[-1].revoked) == (
-            run.first,
-            run.by,
-            run.revoked,
-        ):
-            found[-1] = Run(found[-1].first, run.last, run.by, run.revoked)
+        joined = replace(found[-1], last=run.last) if found else run
+        if found and replace(run, first=joined.first) == joined and found[-1].last + 1 == run.first:
+            found[-1] = joined
         else:
             found.append(run)
     return tuple(found)

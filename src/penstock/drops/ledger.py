@@ -8,7 +8,8 @@
                 │    └ empty: it was kept, and no row of the query fell into it
                 └ delivered
 
-A window is entered when the watermark has closed it: nothing can change any more.
+A window is entered when the watermark has closed it: nothing can change any more. One that was
+jumped over, as the user wished, is skipped.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Fate(StrEnum):
     DELIVERED = "delivered"
     DROPPED = "dropped"
     REVOKED = "revoked"
+    SKIPPED = "skipped"
     LOST = "lost"
     EMPTY = "empty"
 
@@ -92,6 +94,8 @@ def entries(
 
 def _fate(w: int, seen: bool, target: Target, decisions: Decisions) -> tuple[Fate, int | None]:
     run = decisions.run_of(target.name, w)
+    if run is not None and run.skipped:
+        return Fate.SKIPPED, run.by
     if run is not None:
         return (Fate.REVOKED if run.revoked else Fate.DROPPED), run.by
     if decisions.is_lost(target.window, w):

@@ -34,7 +34,7 @@ def droppable_below(
 
     >>> from penstock.windows import sliding, tumbling
     >>> droppable_below(tumbling(2, on="ts"), [(sliding(4, 2, on="ts"), [Run(3, 5)])])
-    (Run(first=3, last=4, by=-1, revoked=False),)
+    (Run(first=3, last=4, ...),)
     """
     several = [(upper, _merged((run.first, run.last) for run in runs)) for upper, runs in uppers]
     some = [(upper, spans[0][0], spans[-1][1]) for upper, spans in several if spans]
@@ -62,7 +62,7 @@ def suppressed_above(lower: Windows, upper: WindowSpec) -> tuple[Run, ...]:
 
     >>> from penstock.windows import sliding, tumbling
     >>> suppressed_above((tumbling(2, on="ts"), [Run(3, 4)]), sliding(4, 2, on="ts"))
-    (Run(first=3, last=5, by=-1, revoked=False),)
+    (Run(first=3, last=5, ...),)
     """
     window, runs = lower
     wrong = [

@@ -184,7 +184,7 @@ class Chronicle:
             ),
             error=outcome.error if outcome is not None else None,
             delivered=fates.get("delivered", 0),
-            dropped=sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "lost")),
+            dropped=sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "skipped", "lost")),
         )
 
     def _problems(self) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The ledger of a running network: what became of every window of every subset query.
 
+Of a query with approximate answers it has the windows that were jumped over.
+
     batch N ─► its windows were delivered ─► progress of N ─► penstock/ledger/N
                its record had dropped others ────────────────┘
 
@@ -17,6 +19,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.drops.gaps import MISSING
 from penstock.drops.ledger import entries
 from penstock.engine.files import Folder
 from penstock.engine.shedder import Shedder
@@ -84,24 +87,35 @@ class Ledger:
             seen.setdefault(window["a"], set()).add(window["end"])
         part = self.shedder.part
         rows = []
-        for name, target in self.shedder.targets.items():
+        for name, target in self.shedder.skippable.items():
             node = part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             ends = seen.get(part.shared.number[node], set())
             closed = (marks[0], marks[1])
             found = entries(target, decisions, delivered=ends, closed=closed, batch=batch)
-            rows += [entry.row() for entry in found]
+            # Of approximate answers every window comes, but those that were jumped over.
+            all_of_them = name in self.shedder.targets
+            rows += [entry.row() for entry in found if all_of_them or entry.fate in MISSING]
         return rows
 
     def rows(self) -> list[dict[str, Any]]:
         """All entries, oldest first."""
-        folder = Folder(self.shedder.checkpoint, FOLDER)
-        batches = sorted(int(name) for name in folder.names() if name.isdigit())
-        return [
-            json.loads(line)
-            for batch in batches
-            for line in folder.read(str(batch)).decode().splitlines()
-        ]
+        return entered(self.shedder.checkpoint)
+
+
+def entered(checkpoint: str) -> list[dict[str, Any]]:
+    """All entries of a checkpoint, oldest first; none where nothing was ever dropped.
+
+    Args:
+        checkpoint: of a Spark stream.
+    """
+    folder = Folder(checkpoint, FOLDER)
+    batches = sorted(int(name) for name in folder.names() if name.isdigit())
+    return [
+        json.loads(line)
+        for batch in batches
+        for line in folder.read(str(batch)).decode().splitlines()
+    ]
 
 
 def as_dataframe(spark: SparkSession, rows: Sequence[Mapping[str, Any]]) -> DataFrame:

@@ -5,7 +5,7 @@ net = ps.Network(bytes=web.window("60 s", every="5 s").by("host").agg(n=ps.sum("
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,13 @@ from penstock.network.operators import Aggregate, Operator, depth, upstream
 from penstock.network.render import svg, text
 from penstock.planning.limits import Winner
 from penstock.windows import Kind, choose
-from penstock.windows.durations import Duration
+from penstock.windows.durations import Duration, Instant, parse_instant
 
 if TYPE_CHECKING:
+    from penstock.engine.backfill_report import Backfilled
     from penstock.engine.deliver import Sink
     from penstock.engine.network_run import NetworkRun
+    from penstock.engine.watching import Tell
 
 SHARED_KINDS = (Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
 
@@ -193,6 +195,50 @@ class Network:
             if new:
                 forget_network(checkpoint)
             raise
+
+    def backfill(
+        self,
+        checkpoint: str,
+        *,
+        sink: Sink | None = None,
+        sinks: Mapping[str, Sink] | None = None,
+        query: str | Sequence[str] = (),
+        since: Instant | None = None,
+        until: Instant | None = None,
+        again: bool = False,
+        dry_run: bool = False,
+        stored: Mapping[str, DataFrame] | None = None,
+        tell: Tell = lambda _what, _share: None,
+    ) -> Backfilled:
+        """Computes the windows that a run has left out, exactly, from where its rows are stored.
+
+        A sink gets them with the column `revision`, N from 1 on, under the number -N.
+
+        Args:
+            checkpoint: of the run; it may be running.
+            sink: where the answers of all queries go that have no sink of their own.
+            sinks: query → where its answers go.
+            query: the name of a query, or several; all if none is given.
+            since: only windows that end after this time.
+            until: only windows that end by this time.
+            again: compute those again that have been backfilled before; each revision is replaced.
+            dry_run: only say what would be done.
+            stored: stream → its rows as a table, where the source itself is none.
+            tell: is told what is being done, and which share of it is.
+        """
+        from penstock.engine.backfill import Backfill  # noqa: PLC0415 - it needs this class
+        from penstock.engine.backfilling import backfilled  # noqa: PLC0415 - as above
+
+        asked = Backfill(
+            self,
+            checked_checkpoint(checkpoint),
+            (query,) if isinstance(query, str) else tuple(query),
+            None if since is None else parse_instant(since, "since"),
+            None if until is None else parse_instant(until, "until"),
+            again,
+            stored,
+        )
+        return backfilled(asked, sink, dict(sinks or {}), dry_run=dry_run, tell=tell)
 
     def part(self, graph: Graph, checkpoint: str) -> Part:
         """A part of the network as a stream with that checkpoint."""

@@ -24,7 +24,9 @@ from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.shedder import Mode, Shedder
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
+from penstock.errors import UsageError, complaint
 from penstock.view.scene import Scene
+from penstock.windows.durations import Instant, parse_instant
 
 if TYPE_CHECKING:
     from penstock.engine.network import Network
@@ -184,12 +186,33 @@ class NetworkRun:
                 part.shedder.ask(part.shedder.by_hand(*these))
                 part.shedder.mode = mode or part.shedder.mode
 
+    def skip_to(self, time: Instant) -> None:
+        """Jumps over a backlog: rows before a time are read and dropped at once.
+
+        Windows that begin before it are not delivered, whatever gap a query tolerates; the ledger
+        has them as "skipped", for `Network.backfill`. A query whose answers must all come, exactly,
+        does not allow it.
+
+        Args:
+            time: of the first event that counts again.
+        """
+        shedders = [part.shedder for part in self.parts]
+        if None in shedders:
+            names = [n for p in self.parts if p.shedder is None for n in p.queries]
+            rule = "needs queries that may lose windows"
+            raise UsageError(complaint("skip_to()", rule, names))
+        until = parse_instant(time, "time")
+        for shedder in shedders:
+            if shedder is not None:
+                shedder.skip_to(until)
+
     def ledger(self) -> DataFrame:
         """What became of every window of the queries with subset answers.
 
         Its fate is "delivered", "dropped", "revoked" (dropped when it was open already), "empty",
-        or "lost" if it is not delivered because a record of the plan could not be read; `decision`
-        is the batch for which it was dropped, `batch` the one that closed it.
+        "skipped" (jumped over; so are windows of queries with approximate answers), or "lost" if it
+        is not delivered because a record of the plan could not be read; `decision` is the batch for
+        which it was dropped, `batch` the one that closed it.
         """
         self._catch_up()
         controls = [part.control for part in self.parts if part.control is not None]

@@ -70,6 +70,29 @@ def remember_network(checkpoint: str, network: str) -> bool:
     return False
 
 
+def check_network(checkpoint: str, network: str) -> None:
+    """Refuses a checkpoint of which no such network has run; its kinds of answers do not matter.
+
+    Args:
+        checkpoint: the network's checkpointLocation.
+        network: its text.
+    """
+    folder = Folder(checkpoint, _FOLDER)
+    if _NETWORK not in folder.names():
+        rule, hint = "must be that of a network that has run", "it has a folder penstock"
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
+    before, now = (_asked(text) for text in (folder.read(_NETWORK).decode(), network))
+    if before != now:
+        apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
+        rule = "must belong to the same network"
+        raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}"))
+
+
+def _asked(network: str) -> list[str]:
+    kinds = (": approximate answers", ": subset answers")
+    return [line for line in network.splitlines() if not line.endswith(kinds)]
+
+
 def remembered_folds(checkpoint: str, look: Callable[[], list[list[int]]]) -> list[list[int]]:
     """Which groups of queries are folded together, as the checkpoint began.
 

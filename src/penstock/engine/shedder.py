@@ -32,6 +32,7 @@ from penstock.drops.orders import (
 )
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.drops.sealed import seal, unseal
+from penstock.drops.skip import is_skipping, skip
 from penstock.drops.targets import Target
 from penstock.engine.files import Folder
 from penstock.engine.orders import FOLDER, KIND, VERSION
@@ -74,6 +75,7 @@ class Shedder:
     _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
+    _skip: int | None = None
     _lost: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -137,14 +139,37 @@ class Shedder:
         with self._lock:
             self.plan = plan
 
+    def skip_to(self, time: int) -> None:
+        """Gives up all windows that begin before a time, from the next batch on.
+
+        Args:
+            time: of events, in microseconds.
+        """
+        queries = self.part.graph.queries
+        if exact := [name for name in queries if name not in self.skippable]:
+            hint = "subset(max_gap=…) or approximate() allow it"
+            rule = "needs queries that may lose windows"
+            raise UsageError(complaint("skip_to()", rule, exact, hint))
+        if self.mode != "on":
+            raise UsageError(complaint("skip_to()", "needs mode 'on'", self.mode))
+        with self._lock:
+            self._skip = time
+
     @property
     def targets(self) -> dict[str, Target]:
         """The queries whose windows may be dropped."""
+        kinds = self.part.kinds
+        return {n: one for n, one in self.skippable.items() if isinstance(kinds[n], Subset)}
+
+    @property
+    def skippable(self) -> dict[str, Target]:
+        """The queries that may lose rows; of approximate ones a window is only lost by a jump."""
         found = {}
         for name, node in self.part.graph.queries.items():
             kind = self.part.kinds.get(name)
-            if isinstance(kind, Subset) and isinstance(node, Aggregate):
-                found[name] = Target(name, node.query.spec, kind.max_gap)
+            if kind is not None and isinstance(node, Aggregate):
+                gap = kind.max_gap if isinstance(kind, Subset) else 0
+                found[name] = Target(name, node.query.spec, gap)
         return found
 
     def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
@@ -177,12 +202,17 @@ class Shedder:
 
     def _write(self, batch: int) -> None:
         with self._lock:
-            plan, mode = self.plan, self.mode
+            plan, mode, until = self.plan, self.mode, self._skip
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
         # What was dropped while rows were dropped stays so, whatever the mode is now.
         self.state = self._advanced(self.state, plan if mode == "on" else Plan(), batch, mark)
+        if until is not None:
+            targets, newest = self.skippable, self._newest
+            self.state = skip(self.state, targets, until=until, newest=newest, by=batch)
+            if newest is not None and newest >= until:
+                self._skip = None
         would = None
         if mode == "monitor":
             would = self._advanced(self._would or self.state, plan, batch, mark)
@@ -204,7 +234,7 @@ class Shedder:
         return advance(
             state,
             plan,
-            self.targets,
+            self.skippable,
             seed=self.seed,
             watermark=mark or None,
             newest=self._newest,
@@ -225,10 +255,11 @@ class Shedder:
             return early(needs, those) if those else NOTHING
 
         folds: list[Order] = []
-        for fold in shared.folds:
-            if fold.kind == "approximate":
+        jumps = [self._jumps(fold.aggregates) for fold in shared.folds]
+        for i, fold in enumerate(shared.folds):
+            if fold.kind == "approximate" and not jumps[i]:
                 folds.append(at_random(max(self._keep(a, plan) for a in fold.aggregates)))
-            elif fold.kind == "subset":
+            elif fold.kind != "exact":
                 folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
             else:
                 folds.append(ALL_STAY)
@@ -238,17 +269,24 @@ class Shedder:
             by_windows = [
                 a
                 for i in mine
-                if shared.folds[i].kind == "subset"
+                if shared.folds[i].kind == "subset" or jumps[i]
                 for a in shared.folds[i].aggregates
             ]
             streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
         windows = [NOTHING] * (len(shared.aggregates) + 1)
-        for name, target in self.targets.items():
+        for name, target in self.skippable.items():
             node = self.part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             windows[number[node]] = undelivered(self.state, target)
         made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
         return replace(made, counts_only=mode == "monitor")
+
+    def _jumps(self, aggregates: list[Aggregate]) -> bool:
+        """Whether rows of these are only looked at for their time: a jump is not over."""
+        users = self.part.graph.users
+        names = {name for a in aggregates for name in users[a]}
+        asked = [target for name, target in self.skippable.items() if name in names]
+        return any(is_skipping(self.state, target, self._newest) for target in asked)
 
     def _keep(self, aggregate: Aggregate, plan: Plan) -> float:
         """The share of rows that the least thinned query of an aggregate keeps."""
@@ -272,7 +310,7 @@ class Shedder:
         """The decisions, with those of aggregates below that follow from those above."""
         graph = self.part.graph
         label = graph.names
-        found = {label[graph.queries[name]]: state.runs(name) for name in self.targets}
+        found = {label[graph.queries[name]]: state.runs(name) for name in self.skippable}
         for aggregate in reversed(self.part.aggregates):  # those above first
             above = [
                 a

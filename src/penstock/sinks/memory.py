@@ -54,7 +54,8 @@ class Memory:
             table.append_column(BATCH, pa.array([number] * len(table), pa.int64()))
             for number, table in sorted(kept.items())
         ]
-        found = spark.createDataFrame(pa.concat_tables(parts))
+        # What was backfilled has a column more.
+        found = spark.createDataFrame(pa.concat_tables(parts, promote_options="default"))
         found.createOrReplaceTempView(self.name)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -39,6 +39,9 @@ KEPT = {
     "kafka_timestamp": "timestamp",
 }
 """What is kept of a record beside its columns; Spark does not read what no one asks for."""
+
+AHEAD = 3600 * 1_000_000
+"""How far an event may be ahead of the time at which Kafka got it, in microseconds."""
 
 Offsets = str | Mapping[str, Mapping[str | int, int]]
 
@@ -121,6 +124,24 @@ class Kafka:
         elif self.most is not None:
             ours["maxOffsetsPerTrigger"] = self.most
         return dict(Options({**ours, **self.options}))
+
+    def stored(self, since: int, until: int) -> Kafka:
+        """The records that Kafka got from an hour before that time on.
+
+        A record comes after its event, unless clocks differ, and may come long after it.
+        """
+        del until
+        begin = max(0, since - AHEAD) // 1000
+        timed = {
+            **self.options,
+            "startingTimestamp": begin,
+            "startingOffsetsByTimestampStrategy": "latest",
+        }
+        return replace(self.whole(), options=Options(timed))
+
+    def whole(self) -> Kafka:
+        """All records that there are, as a table."""
+        return replace(self, starting="earliest", ending="latest", most=None, batch=True)
 
     def hide(self, text: str) -> str:
         """A text, such as an error of the connector's, without the secrets of this source."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,6 +73,14 @@ class Packets:
         made = Made(self.traffic)
         playing = Playing(made, self.speed, self.most, self.partitions, self.clock)
         return playing.load(spark, schema, batch=self.batch)
+
+    def stored(self, since: int, until: int) -> Packets:
+        """The packets from the first to those of that time, made again."""
+        del since
+        slots = max(0, -(-(until - self.traffic.begin) // SLOT))
+        if self.traffic.slots is not None:
+            slots = min(slots, self.traffic.slots)
+        return replace(self, traffic=replace(self.traffic, slots=slots), batch=True)
 
     def behind(self, read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
         """The packets that are due, but not made: to draw them would take too long."""

@@ -38,3 +38,17 @@ class Queue(Protocol):
             newest: how far the source could be read then.
         """
         ...
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """A source whose rows can be read again, long after a stream has read them."""
+
+    def stored(self, since: int, until: int) -> Source:
+        """The same source as a table, with all rows of a stretch of event time, and maybe others.
+
+        Args:
+            since: from this time, in microseconds since the epoch.
+            until: to before this time.
+        """
+        ...
