@@ -11,6 +11,7 @@ from penstock import sinks, sources
 from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
 from penstock.engine.from_toml import toml_queries
+from penstock.engine.listener import Listener
 from penstock.engine.network import Network
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
@@ -51,6 +52,7 @@ __version__ = version("penstock")
 __all__ = [
     "Density",
     "Fold",
+    "Listener",
     "Network",
     "NetworkRun",
     "PenstockError",
