@@ -179,7 +179,8 @@ const penstockCharts = (() => {
     }
     svg.addEventListener("pointermove", point);
     svg.addEventListener("pointerdown", point);
-    svg.addEventListener("pointerleave", leave);
+    // A finger leaves when it is lifted: what it has touched stays.
+    svg.addEventListener("pointerleave", (event) => event.pointerType === "touch" || leave());
     svg.addEventListener("blur", leave);
     svg.addEventListener("keydown", (event) => {
       const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];

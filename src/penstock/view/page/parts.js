@@ -61,6 +61,12 @@ const penstockParts = (() => {
     return typeof value === "object" ? JSON.stringify(value) : String(value).replace(TIME, "$1$2");
   }
   const kind = (value) => (typeof value === "number" ? "number" : TIME.test(value) ? "time" : "");
+  function from(row) {
+    const text = row.exact ? "all rows, exact" : `${percent(row.keep)}, ${cell(row.sample)} rows`;
+    const td = make("td", "soft time", text);
+    td.dataset.label = "from";
+    return td;
+  }
   function answers(rows) {
     const names = [...new Set(rows.flatMap(Object.keys))], has = (name) => names.includes(name);
     const sampled = has("keep") && has("sample") && has("exact");
@@ -73,13 +79,14 @@ const penstockParts = (() => {
     const head = make("tr", "", ...shown.map((name) => make("th", "", name)), sampled ? make("th", "", "from") : "");
     const body = rows.slice(0, ANSWERS).map((row) => make("tr", "", ...shown.map((name) => {
       const value = row[name], low = row[`${name}_low`], high = row[`${name}_high`];
-      const td = make("td", kind(value), cell(value));
+      const td = make("td", kind(value), make("span", "", cell(value)));
+      td.dataset.label = name;
       if (scale[name] && [value, low, high].every(known) && !(low === value && high === value)) {
         td.append(make("small", "", ` ${number(low)} – ${number(high)}`), bounds({low, value, high, ...scale[name]}));
       }
       return td;
-    }), sampled ? make("td", "soft time", row.exact ? "all rows, exact" : `${percent(row.keep)}, ${cell(row.sample)} rows`) : ""));
-    return make("table", "", make("thead", "", head), make("tbody", "", ...body));
+    }), sampled ? from(row) : ""));
+    return make("table", shown.length > 2 ? "stacks" : "", make("thead", "", head), make("tbody", "", ...body));
   }
   function scrolling(name, ...children) {
     const box = make("div", "scroll", ...children);

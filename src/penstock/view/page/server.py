@@ -66,8 +66,6 @@ class Handler(BaseHTTPRequestHandler):
 
     server: Server
     timeout = _PATIENCE
-    server_version = "penstock"
-    sys_version = ""
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = TEXT
 
@@ -78,6 +76,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answers."""
         self._send(self._reply("POST"))
+
+    def version_string(self) -> str:
+        """No versions: they would tell whoever asks what to try."""
+        return "penstock"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - http.server
         """Nothing is logged: an address may hold the token."""
