@@ -21,10 +21,10 @@ def until(known, seconds=20.0):
 def test_a_stream_is_published_while_it_runs_and_after_it(spark, tmp_path):
     registry = CollectorRegistry()
     listener = ps.Listener(port=0, registry=registry)
-    of = ("query", "listened_to")
+    url, of = listener.url or "", ("query", "listened_to")
 
     def told():
-        with urllib.request.urlopen(listener.url, timeout=10) as reply:  # noqa: S310 - our own
+        with urllib.request.urlopen(url, timeout=10) as reply:  # noqa: S310 - our own
             return read(reply.read())
 
     spark.streams.addListener(listener)
