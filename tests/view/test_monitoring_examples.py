@@ -103,5 +103,11 @@ def test_the_alerts_are_those_that_a_run_needs():
         assert rule.keys() <= {"alert", "expr", "for", "labels", "annotations"}
 
 
+def test_the_page_about_it_lists_every_metric_of_a_run():
+    page = (ROOT / "docs/monitoring.md").read_text()
+    listed = set(re.findall(r"`(penstock_\w+)(?=[{`])", page))
+    assert listed == {name for name in published() if not name.startswith("penstock_stream_")}
+
+
 def test_the_demand_is_on_the_dashboard_for_autoscalers():
     assert any("penstock_demand_ratio" in one for one in expressions())

@@ -59,6 +59,7 @@
     $("all").hidden = now === null;
     $("modes").hidden = !scene.may_change || scene.ended;
     if (now === null) return;
+    if ($("phase").textContent !== now.phase) $("asked").textContent = "";
     $("phase").textContent = now.phase;
     $("phase").className = `phase ${now.phase}`;
     $("batch").textContent = `batch ${number(now.batch, true)}, ended ${clock(now.at)}, took ${number(now.seconds)} s`;
