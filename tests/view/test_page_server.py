@@ -48,23 +48,30 @@ def ask(
     return got
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page() -> Iterator[Page]:
     """On this machine, without a token."""
     with serve(lambda: scene(30)) as page:
         yield page
 
 
-@pytest.fixture
-def changed() -> list[str]:
-    """The modes that were asked for."""
+@pytest.fixture(scope="module")
+def all_changes() -> list[str]:
+    """The modes that were asked for by all tests."""
     return []
 
 
 @pytest.fixture
-def guarded(changed: list[str]) -> Iterator[Page]:
+def changed(all_changes: list[str]) -> list[str]:
+    """The modes that were asked for by this test."""
+    all_changes.clear()
+    return all_changes
+
+
+@pytest.fixture(scope="module")
+def guarded(all_changes: list[str]) -> Iterator[Page]:
     """With a token, and the permission to change the run."""
-    with serve(lambda: scene(30), token=TOKEN, change=changed.append) as page:
+    with serve(lambda: scene(30), token=TOKEN, change=all_changes.append) as page:
         yield page
 
 
@@ -250,10 +257,11 @@ class TestWhatIsTold:
         assert (told["c"], told["d"], told["e"]) == ("1.5", "2026-01-01 00:00:00+00:00", "***")
         assert len(told["f"]) == 500
 
-    def test_that_the_run_has_ended(self, open_page):
-        assert json.loads(ask(open_page, "/scene.json").text)["ended"] is False
-        open_page.end()
-        assert json.loads(ask(open_page, "/scene.json").text)["ended"] is True
+    def test_that_the_run_has_ended(self):
+        with serve(scene) as page:
+            assert json.loads(ask(page, "/scene.json").text)["ended"] is False
+            page.end()
+            assert json.loads(ask(page, "/scene.json").text)["ended"] is True
 
     def test_metrics_count_on_from_scrape_to_scrape(self):
         statuses = [status(n) for n in range(10)]
