@@ -12,6 +12,7 @@ from penstock.engine.cql import cql
 from penstock.engine.cql_network import cql_queries
 from penstock.engine.from_toml import toml_queries
 from penstock.engine.interpolation import interpolated
+from penstock.engine.listener import Listener
 from penstock.engine.network import Network
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.opening import stream
@@ -52,6 +53,7 @@ __version__ = version("penstock")
 __all__ = [
     "Density",
     "Fold",
+    "Listener",
     "Network",
     "NetworkRun",
     "PenstockError",
