@@ -23,7 +23,7 @@ from penstock.engine.part import Part
 from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
-from penstock.engine.shed_accounts import SHED_ACCOUNTS, shed_in
+from penstock.engine.shed_accounts import SHED_ACCOUNTS, ShedAccounts
 from penstock.engine.shedder import Mode, Shed, Shedder
 from penstock.engine.together import check_types, united
 from penstock.engine.window_query import WindowQuery
@@ -55,6 +55,17 @@ class RunningPart:
     shedder: Shedder | None = None
     ledger: Ledger | None = None
     rehearsal: Rehearsal | None = None
+
+    def shed_accounts(self, reports: list[dict[str, Any]] | None = None) -> ShedAccounts | None:
+        """What became of rows that may be dropped; None where none may be.
+
+        Args:
+            reports: Spark's, of batches; None for the last ones.
+        """
+        if self.part is None or self.shedder is None:
+            return None
+        told = self.run.progress if reports is None else reports
+        return ShedAccounts(self.part, told, self.shedder.dropping)
 
 
 @dataclass(frozen=True)
@@ -177,8 +188,12 @@ class NetworkRun:
                     name: sum(accounts_of(batch)[name] for batch in progress) for name in ACCOUNTS
                 }
                 continue
+            shed = running.shed_accounts(progress)
             for name in running.queries:
                 found[name] = _accounts(running.part, name, progress)
+                if shed is not None:
+                    batches = shed.of(name).values()
+                    found[name] |= {what: sum(b[what] for b in batches) for what in SHED_ACCOUNTS}
         return found
 
 
@@ -339,7 +354,4 @@ def _accounts(part: Part, name: str, progress: list[dict[str, Any]]) -> dict[str
             number = part.shared.number[aggregate]
             for what in total:
                 total[what] += seen.get(f"a{number}_{what}", 0)
-    if part.shared_sheds:
-        batches = [shed_in(part, name, batch) for batch in progress]
-        total |= {what: sum(b[what] for b in batches) for what in SHED_ACCOUNTS}
     return total

@@ -23,9 +23,10 @@ from penstock.errors import RecordDamaged, UsageError
 FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
 
 _FLAGS = "base: bigint, step: bigint, dropped: array<boolean>"
-_ORDER = f"below: bigint, needed: boolean, {_FLAGS}"
+_ORDER = f"drops: boolean, below: bigint, needed: boolean, {_FLAGS}"
 TYPE = (
-    f"struct<on: boolean, streams: array<struct<{_ORDER}>>, folds: array<struct<{_ORDER}>>, "
+    f"struct<batch: bigint, on: boolean, streams: array<struct<{_ORDER}>>, "
+    f"folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
 
@@ -61,6 +62,7 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
     """The orders as `TYPE` has them."""
     on = not orders.counts_only
     return (
+        orders.batch,
         on,
         [_order(one) for one in orders.streams],
         [_order(one) for one in orders.folds],
@@ -101,7 +103,7 @@ def is_dropped(flags: Column, t: Column) -> Column:
 
 
 def _order(order: Order) -> tuple[Any, ...]:
-    return order.below, order.needed, *_flags(order.dropped)
+    return order.drops, order.below, order.needed, *_flags(order.dropped)
 
 
 def _flags(flags: Flags) -> tuple[int, int, list[bool]]:

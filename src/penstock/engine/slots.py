@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from penstock.engine.flow import Flow
+from penstock.engine.frame import DROPS
 from penstock.engine.step import quoted
 from penstock.network.operators import Operator
 
@@ -81,6 +82,7 @@ def tag(
     always: Mapping[str, Column],
     *,
     sample: Column | None = None,
+    booked: Sequence[Column] = (),
 ) -> DataFrame:
     """Each row once for every branch that it passes, with `WHICH` branch that is.
 
@@ -89,7 +91,8 @@ def tag(
         branches: the ways that rows may go.
         slots: the slots to be filled, and their types.
         always: columns that every row keeps.
-        sample: rows that also go a way of their own, the last one, with no slot filled.
+        sample: rows that also go a way of their own, after all others, with no slot filled.
+        booked: the same, where rows are dropped (`DROPS`).
     """
     for branch in branches:
         flow.add(branch.feed)
@@ -109,13 +112,21 @@ def tag(
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
         # A plain explode would be filtered for empty lists first, at twice the cost.
-        exploded = frame.select("*", F.array(*ways).alias(LISTED))
+        listed = F.array(*ways)
+        if booked:
+            more = [F.when(taken, len(ways) + i) for i, taken in enumerate(booked)]
+            # Each entry of the list is looked at, so there are none without need.
+            listed = F.when(F.col(DROPS), F.array(*ways, *more)).otherwise(listed)
+        exploded = frame.select("*", listed.alias(LISTED))
         tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
         tagged = tagged.where(which.isNotNull())
     return tagged.select(
         which,
         *(value.alias(name) for name, value in always.items()),
-        *(_filled(filled[slot], len(ways), of).alias(slot) for slot, of in slots.items()),
+        *(
+            _filled(filled[slot], len(ways) + len(booked), of).alias(slot)
+            for slot, of in slots.items()
+        ),
     )
 
 
