@@ -63,27 +63,42 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         never = F.coalesce(as_column(source.never_shed), F.lit(False))
         u = F.when(never, NEVER).otherwise(u)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
-    frame = frame.select("*", F.when(drops, u).alias(CHANCE), time.alias(AT))
-
-    def would_stay(order: Column) -> Column:
-        return F.when(drops, stays(order, F.col(CHANCE), F.col(AT))).otherwise(F.lit(True))
-
-    folds = {i: F.get(orders["folds"], F.lit(i)) for i in shedding(shared)}
-    stream, of = F.get(orders["streams"], F.lit(number)), len(places(shared))
+    folds, of = shedding(shared), len(places(shared))
     book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
+    # An order is found once, and no more: Java leaves methods of 8,000 bytes as they are, and runs
+    # them ten times slower.
+    found = {STAYED: F.get(orders["streams"], F.lit(number))}
+    found |= {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
+    sampled = {stays_at(i) for i in folds if shared.folds[i].kind == "approximate"}
+    if all(fold.kind == "approximate" for fold in shared.folds):
+        sampled.add(STAYED)
+    frame = frame.select(
+        "*",
+        F.when(drops, u).alias(CHANCE),
+        time.alias(AT),
+        *(F.when(drops, order).alias(f"{name}_order") for name, order in found.items()),
+    )
+
+    def would_stay(name: str) -> Column:
+        order, u = F.col(f"{name}_order"), F.col(CHANCE)
+        would = u < order["below"] if name in sampled else stays(order, u, F.col(AT))
+        # Spark would move the filter below, and write all of this out twice, if it were sure that
+        # it gives the same each time.
+        looked = order.isNotNull() & (F.spark_partition_id() >= 0)
+        return F.when(looked, would).otherwise(F.lit(True)).alias(name)
+
     # What the orders say is looked up here, once: where operators end the code that Spark
     # generates, all orders would be copied with every row.
     frame = frame.select(
         "*",
-        would_stay(stream).alias(STAYED),
-        *(would_stay(order).alias(stays_at(i)) for i, order in folds.items()),
+        *map(would_stay, found),
         drops.alias(DROPS),
         (drops & orders["on"]).alias(ON),
-        F.when(drops, stream["drops"]).otherwise(F.lit(False)).alias(COUNTING),
+        F.coalesce(F.col(f"{STAYED}_order")["drops"], F.lit(False)).alias(COUNTING),
         F.when(drops, book).cast("int").alias(BOOK),
         orders["keeps"].alias(KEEPS),
         known_late(F.col(MARK)).alias(LATE),
-    ).drop(MARK, AT)
+    ).drop(MARK, AT, *(f"{name}_order" for name in found))
     stay = F.col(STAYED)
     if shared.tally is not None:
         stay = stay | (F.col(CHANCE).bitwiseAND(F.lit(ONE_IN - 1)) == 0)

@@ -18,7 +18,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from penstock.engine.flow import Flow
-from penstock.engine.frame import DROPS
 from penstock.engine.step import quoted
 from penstock.network.operators import Operator
 
@@ -92,7 +91,7 @@ def tag(
         slots: the slots to be filled, and their types.
         always: columns that every row keeps.
         sample: rows that also go a way of their own, after all others, with no slot filled.
-        booked: the same, where rows are dropped (`DROPS`).
+        booked: the same, for rows that are counted (`books`).
     """
     for branch in branches:
         flow.add(branch.feed)
@@ -115,8 +114,7 @@ def tag(
         listed = F.array(*ways)
         if booked:
             more = [F.when(taken, len(ways) + i) for i, taken in enumerate(booked)]
-            # Each entry of the list is looked at, so there are none without need.
-            listed = F.when(F.col(DROPS), F.array(*ways, *more)).otherwise(listed)
+            listed = F.array(*ways, *more)
         exploded = frame.select("*", listed.alias(LISTED))
         tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
         tagged = tagged.where(which.isNotNull())
