@@ -133,16 +133,7 @@ class LevelOne:
         self, source: Source, flow: Flow, folds: Sequence[Fold], columns: Columns
     ) -> DataFrame:
         """The rows of a stream, each once for every fold that it is in."""
-        branches = []
-        for number, fold in enumerate(folds, start=1):
-            for feed in fold.feeds:
-                if _source(feed) != source:
-                    continue
-                for way in (feed, *fold.ways):
-                    flow.add(way)
-                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
-                stays = shed.at_fold(self.shared, number - 1) if self.shared.sheds else None
-                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+        branches = self._branches(source, flow, folds)
         booked: dict[int, tuple[Column, str]] = {}
         if self.shared.sheds and self.shared.tally is not None:
             booked = books.booked(self.shared, flow, source, branches)
@@ -170,6 +161,20 @@ class LevelOne:
             lost = F.when(which == number, F.col(mask)).otherwise(lost)
         rows = rows.select("*", group.alias(GROUP))
         return self._paned(rows, folds, columns, lost if booked else None)
+
+    def _branches(self, source: Source, flow: Flow, folds: Sequence[Fold]) -> list[Branch]:
+        """The ways that the rows of a stream may go."""
+        branches = []
+        for number, fold in enumerate(folds, start=1):
+            for feed in fold.feeds:
+                if _source(feed) != source:
+                    continue
+                for way in (feed, *fold.ways):
+                    flow.add(way)
+                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
+                stays = shed.at_fold(self.shared, number - 1) if self.shared.sheds else None
+                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+        return branches
 
     def _paned(
         self, rows: DataFrame, folds: Sequence[Fold], columns: Columns, lost: Column | None
