@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import penstock as ps
 from penstock.drops.coins import HASH_BITS
-from penstock.engine.shed_accounts import shed_in
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate
 from tests.engine.streams import SECOND, START, Files, instant
@@ -134,16 +133,17 @@ def problems(run: ps.NetworkRun) -> list[str]:
 
 def balanced(run: ps.NetworkRun, asked: dict[str, ps.WindowQuery]) -> None:
     """Every row of every batch is accounted for, for every query."""
-    part = run.parts[0]
-    assert part.part is not None
+    accounts = run.parts[0].shed_accounts()
+    assert accounts is not None
     seen = 0
-    for progress in part.run.progress:
-        for name in asked:
-            told = shed_in(part.part, name, progress)
-            assert told["rows_in"] == progress["numInputRows"]
-            gone = told["shed_at_stream"] + told["shed_on_the_way"]
-            assert told["rows_in"] == gone + told["not_asked"] + told["taken"]
-            assert min(told.values()) >= 0
+    for name in asked:
+        told = accounts.of(name)
+        for progress in run.parts[0].run.progress:
+            mine = told[progress["batchId"]]
+            assert mine["rows_in"] == progress["numInputRows"]
+            gone = mine["shed_at_stream"] + mine["shed_on_the_way"]
+            assert mine["rows_in"] == gone + mine["taken"]
+            assert min(mine.values()) >= 0
             seen += gone
     assert seen
 
@@ -176,8 +176,10 @@ def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
     hashed = spark.createDataFrame(numbers, "number bigint").selectExpr(
         f"xxhash64(number) & {2**HASH_BITS - 1} AS u"
     )
-    kept = sum(row["u"] < limit for row in hashed.collect())
-    assert run.accounts["sampled"]["taken"] == kept
+    lost = sum(row["u"] >= limit for row in hashed.collect())
+    told = run.accounts["sampled"]
+    assert (told["shed_at_stream"], told["shed_on_the_way"]) == (0, lost)
+    assert told["taken"] == len(packets()) - lost
     balanced(run, asked)
     assert "keep 0.4" in str(run.plan)
     # The ledger has every window that was closed, and says why some are missing.

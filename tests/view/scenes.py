@@ -29,7 +29,6 @@ def status(batch: int, problems: tuple[str, ...] = ()) -> Status:
         kind="approximate",
         rows_in=rows,
         shed=round(rows * (1 - keep)),
-        not_asked=0,
         taken=rows - round(rows * (1 - keep)),
         keep=keep,
         error=0.031 if keep < 1 else 0.0,
@@ -104,7 +103,7 @@ def scene(batches: int = 150, title: str = "packets.toml") -> Scene:
     ]
     rows = sum(status(n).rows for n in range(batches))
     shed = sum(status(n).shed for n in range(batches))
-    account = {"rows_in": rows, "shed_at_stream": shed, "shed_on_the_way": 0, "not_asked": 17}
+    account = {"rows_in": rows, "shed_at_stream": shed, "shed_on_the_way": 0}
     return Scene(
         title=title,
         picture=picture(),
@@ -123,12 +122,12 @@ def scene(batches: int = 150, title: str = "packets.toml") -> Scene:
         accounts={
             "web_bytes_by_host": {
                 **account,
-                "taken": rows - shed - 17,
+                "taken": rows - shed,
                 "late_lost": 3,
                 "no_time": 0,
             },
-            "web_large": {**account, "taken": rows - shed - 17},
-            "tcp_packets": {**account, "taken": rows - shed - 17},
+            "web_large": {**account, "taken": rows - shed},
+            "tcp_packets": {**account, "taken": rows - shed},
         },
         gaps={
             "web_large": [

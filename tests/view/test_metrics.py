@@ -55,7 +55,7 @@ def test_accounts_are_told_by_query_and_reason():
 
 
 def test_accounts_that_do_not_balance_are_told():
-    account = {"rows_in": 9, "shed_at_stream": 1, "shed_on_the_way": 0, "not_asked": 0, "taken": 7}
+    account = {"rows_in": 9, "shed_at_stream": 1, "shed_on_the_way": 0, "taken": 7}
     half = {"late_lost": 0}
     shown = read(exposition(Scene(title="t", accounts={"q": account, "half": half})))
     assert shown["penstock_accounts_balanced", "query", "q"] == 0

@@ -183,7 +183,7 @@ class TestWhatItShows:
         expect(overloaded.locator("#problems li")).to_have_count(1)
 
     def test_accounts_that_are_off_are_told_by_how_much(self, tab):
-        wrong = {"rows_in": 1000, "shed_at_stream": 1, "shed_on_the_way": 0, "not_asked": 0}
+        wrong = {"rows_in": 1000, "shed_at_stream": 1, "shed_on_the_way": 0}
         accounts = {"q": wrong | {"taken": 987}, "half": {"late_lost": 1}}
         with serve(lambda: replace(scene(20), accounts=accounts)) as page:
             one = shown(tab(page))

@@ -49,18 +49,20 @@ class Measured:
             found.append(beat.ended - self.created - arrived)
         return np.concatenate(found)
 
-    def shed(self) -> float:
-        """The share of the rows that queries asked for that was dropped."""
+    def shed(self, asked: Mapping[str, float]) -> float:
+        """The share of the rows that queries asked for that was dropped.
+
+        Args:
+            asked: query → the share of all rows that pass its filters.
+        """
         batches = {report["batchId"] for report in self.steady}
-        asked = gone = 0.0
+        wanted = gone = 0.0
         for status in self.run.history:
             for query in status.queries if status.batch in batches else ():
-                # Of rows that are dropped at once it is not known which queries want them.
-                passed = query.taken + query.not_asked
-                wants = query.taken / passed if passed else 1.0
-                asked += query.rows_in * wants
-                gone += query.shed * wants
-        return gone / asked if asked else 0.0
+                on_the_way = query.shed - status.shed
+                wanted += status.rows * asked[query.name]
+                gone += status.shed * asked[query.name] + on_the_way
+        return gone / wanted if wanted else 0.0
 
 
 def _seconds(report: Mapping[str, Any]) -> tuple[float, float]:

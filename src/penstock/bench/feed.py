@@ -70,6 +70,11 @@ class Truth:
             for name, of in WORKLOAD.items()
         }
 
+    @property
+    def asked(self) -> dict[str, float]:
+        """Query → the share of the packets that pass its filters."""
+        return {n: 1.0 if m is None else len(m) / PERIOD for n, m in self._masks.items()}
+
     def first(self, micros: int) -> int:
         """The first packet at or after a time, as Spark computes times."""
         number = max(0, math.floor((micros - START) * self.rate / 1e6) - 2)

@@ -117,7 +117,8 @@ class Overload:
         self._finish(run, RAMP + SETTLE + seconds)
         measured = self._measured(run)
         times = measured.responses()
-        shed = measured.shed()
+        truth = Truth(self.spark, rate)
+        shed = measured.shed(truth.asked)
         least = machine.least_shed(load)
         found: dict[str, object] = {
             "load": load,
@@ -132,7 +133,7 @@ class Overload:
             "first_s": round(float(np.median(times[: len(times) // 10])), 2),
             "last_s": round(float(np.median(times[-len(times) // 10 :])), 2),
         }
-        errors = self._errors(rate, measured.since)
+        errors = self._errors(truth, measured.since)
         found |= {"avg_error": round(errors.mean, 4), "windows": len(errors.errors)}
         found["wrong_rows"] = errors.wrong if kind == "subset" else None
         if kind == "subset":
@@ -167,7 +168,7 @@ class Overload:
         checkpoint = self.folder / f"checkpoint-{self.runs}"
         return Measured(run, self.reports, created(checkpoint), RAMP + SETTLE)
 
-    def _errors(self, rate: int, since: float) -> Checked:
+    def _errors(self, truth: Truth, since: float) -> Checked:
         """Of the windows that were delivered while it was measured."""
         late = [row for row in self.answers if row["window_start"].timestamp() * 1e6 >= since]
-        return checked(late, Truth(self.spark, rate))
+        return checked(late, truth)

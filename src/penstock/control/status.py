@@ -42,8 +42,7 @@ class QueryStatus:
         kind: of its answers, "exact", "approximate" or "subset".
         rows_in: rows of its streams that the batch brought.
         shed: those of them that were dropped.
-        not_asked: those of them that its filters do not pass.
-        taken: those of them that it took: rows_in = shed + not_asked + taken.
+        taken: those of them that went on, to its filters and windows: rows_in = shed + taken.
         keep: the share of its rows that is kept from the next batch on.
         drop: the share of its windows that is dropped from the next batch on.
         error: the relative error that is expected of its answers; None if nobody knows.
@@ -55,7 +54,6 @@ class QueryStatus:
     kind: Literal["exact", "approximate", "subset"] = "exact"
     rows_in: int = 0
     shed: int = 0
-    not_asked: int = 0
     taken: int = 0
     keep: float = 1.0
     drop: float = 0.0

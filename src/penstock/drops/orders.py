@@ -42,6 +42,15 @@ class Order:
     needed: bool = False
     dropped: Flags = NOTHING
 
+    @property
+    def drops(self) -> bool:
+        """Whether there may be rows that do not stay.
+
+        >>> ALL_STAY.drops, by_window(NOTHING).drops, at_random(0.5).drops
+        (False, False, True)
+        """
+        return self.below < ALL and (not self.needed or any(self.dropped.flags))
+
     def stays(self, u: int, t: int) -> bool:
         """Whether a row stays.
 
@@ -98,6 +107,11 @@ class Orders:
     folds: tuple[Order, ...]
     windows: tuple[Flags, ...]
     counts_only: bool = False
+
+    @property
+    def drops(self) -> bool:
+        """Whether there may be rows that do not stay everywhere."""
+        return any(order.drops for order in (*self.streams, *self.folds))
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""

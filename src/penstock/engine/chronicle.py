@@ -20,12 +20,18 @@ from penstock.engine.ledger import Ledger
 from penstock.engine.part import Part
 from penstock.engine.pulse import Beat, Pulse, response
 from penstock.engine.regulation import Regulation
-from penstock.engine.shed_accounts import reported, shed_at
+from penstock.engine.shed_accounts import SHED_ACCOUNTS, ShedAccounts, reported
 from penstock.engine.shedder import Shedder
 from penstock.planning.regulator import Decision
 
 KEPT = 5_000
 """Statuses that are kept."""
+
+_RECENT = 20
+"""Reports in which it is looked up what a batch has dropped."""
+
+_PATIENCE = 3
+"""Batches that may wait for it to be told."""
 
 WARM_UP = 3
 """Batches in which nothing is learnt."""
@@ -52,31 +58,65 @@ class Chronicle:
     ledger: Ledger | None = None
     statuses: deque[Status] = field(default_factory=lambda: deque(maxlen=KEPT))
     totals: dict[str, Counter[str]] = field(default_factory=dict)
+    _recent: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _waiting: deque[Mapping[str, Any]] = field(default_factory=deque)
     _last: Beat | None = None
     _seen: int = 0
     _told: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Enters the batches that Spark has told of; those that are known stay as they are."""
+    def take(self, reports: Sequence[Mapping[str, Any]], *, ended: bool = False) -> None:
+        """Enters the batches that Spark has told of; those that are known stay as they are.
+
+        Args:
+            reports: oldest first.
+            ended: whether no more will come.
+        """
         with self._lock:
             for report in reports:
-                if self._last is not None and report["batchId"] <= self._last.batch:
+                if self._recent and report["batchId"] <= self._recent[-1]["batchId"]:
                     continue
-                beat = Beat.of(report)
-                self._seen += 1
-                accounts = {name: self._account(name, report) for name in self.part.graph.queries}
-                self.statuses.append(self._status(beat, report, accounts))
-                self._last = beat
+                self._recent.append(report)
+                self._waiting.append(report)
+            self._enter(ended=ended)
 
-    def _account(self, name: str, report: Mapping[str, Any]) -> dict[str, int]:
+    def _enter(self, *, ended: bool) -> None:
+        """What a batch has dropped may be told with the next one: it is waited for."""
+        books = None
+        if self.shedder is not None and self._waiting:
+            books = ShedAccounts(self.part, list(self._recent), self.shedder.dropping)
+        told = books.told() if books is not None else set[int]()
+        while self._waiting:
+            report = self._waiting[0]
+            late = len(self._waiting) > _PATIENCE or ended
+            if books is not None and report["batchId"] not in told and not late:
+                break
+            self._waiting.popleft()
+            known = books if report["batchId"] in told else None
+            beat = Beat.of(report)
+            self._seen += 1
+            accounts = {n: self._account(n, report, known) for n in self.part.graph.queries}
+            self.statuses.append(self._status(beat, report, accounts, known))
+            self._last = beat
+
+    def _account(
+        self, name: str, report: Mapping[str, Any], books: ShedAccounts | None
+    ) -> dict[str, int]:
         """What became of a query's rows in a batch, added to what did before."""
         found = reported(self.part, name, report)
+        if books is not None:
+            found |= books.of(name)[report["batchId"]]
+        elif self.shedder is not None:
+            found |= dict.fromkeys(SHED_ACCOUNTS, 0)
         self.totals.setdefault(name, Counter()).update(found)
         return found
 
     def _status(
-        self, beat: Beat, report: Mapping[str, Any], accounts: Mapping[str, Mapping[str, int]]
+        self,
+        beat: Beat,
+        report: Mapping[str, Any],
+        accounts: Mapping[str, Mapping[str, int]],
+        books: ShedAccounts | None,
     ) -> Status:
         part, last = self.part, self._last
         rows, seconds = int(report["numInputRows"]), beat.ended - beat.began
@@ -85,7 +125,7 @@ class Chronicle:
         collected = self.pulse.collecting(beat.began, last)
         span = beat.began - last.began if last is not None else None
         arriving = rows / span if span else None
-        shed = sum(shed_at(part, s, report) for s in part.shared.rows) if self.shedder else 0
+        shed = sum(books.gone(report, s) for s in part.shared.rows) if books is not None else 0
         decision = self.regulation.decisions.get(beat.batch) if self.regulation else None
         admitted = decision.admitted if decision is not None else None
         waiting = backlog(report, part.graph.sources)
@@ -176,7 +216,6 @@ class Chronicle:
             kind=kind,
             rows_in=account.get("rows_in", 0),
             shed=account.get("shed_at_stream", 0) + account.get("shed_on_the_way", 0),
-            not_asked=account.get("not_asked", 0),
             taken=account.get("taken", 0),
             keep=self.shedder.keep_of(name) if self.shedder is not None else 1.0,
             drop=max(

@@ -40,8 +40,13 @@ class Control:
             self.shedder.follow(batch, self.measure.newest)
         self.pulse.note_control(batch)
 
-    def take(self, reports: list[dict[str, Any]]) -> None:
-        """Enters what Spark has told into the books."""
+    def take(self, reports: list[dict[str, Any]], *, ended: bool = False) -> None:
+        """Enters what Spark has told into the books.
+
+        Args:
+            reports: of batches, oldest first.
+            ended: whether no more will come.
+        """
         if self.ledger is not None:
             self.ledger.take(reports)
-        self.chronicle.take(reports)
+        self.chronicle.take(reports, ended=ended)

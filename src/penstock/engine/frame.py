@@ -18,6 +18,7 @@ START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of
 KEEP, KEEPS, CHANCE, STAYED, AT, ON = (
     f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at", "on")
 )
+DROPS, COUNTING, BOOK = (f"penstock_{name}" for name in ("drops", "counting", "book"))
 
 TOTAL, SQUARES, COUNTED, LOWEST, HIGHEST = (
     f"penstock_{name}" for name in ("total", "squares", "counted", "lowest", "highest")
@@ -32,6 +33,11 @@ DUMMY = WindowSpec(range=1, slide=1, rattr="ts", sattr="ts")
 
 Answers = dict[str, str]
 """Name of a key or result → the slot of the frame that it is in."""
+
+
+def stays_at(fold: int) -> str:
+    """The column that says which rows stay on the way to a fold; its number is from 0 on."""
+    return f"penstock_stays_{fold}"
 
 
 def window_end(micros: Column) -> Column:

@@ -96,6 +96,7 @@ def _launched(
     shedder, ledger, regulation = None, None, None
     if part.shared_sheds:
         shedder = Shedder(part, where, mode=wanted.mode)
+        measure.dropping = shedder.dropping
         shedder.ask(shedder.by_hand(mine(wanted.keep, names), mine(wanted.drop, names)))
         shedder.begin()
         ledger = Ledger(shedder, part.metric or "")

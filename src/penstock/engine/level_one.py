@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import shed
+from penstock.engine import arrivals, books, shed
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
 from penstock.engine.frame import (
     AGGREGATE,
+    BOOK,
     CHANCE,
     CLOSE,
     DUMMY,
@@ -119,9 +120,11 @@ class LevelOne:
         """The rows of a stream that are not dropped at once."""
         rows = self.shared.rows[source]
         frame = rows
+        if self.shared.sheds and self.shared.tally is not None and not self.shared.as_read:
+            frame = arrivals.counted(rows, self.shared.arriving(source))
         if self.shared.late is not None:
             # One row, read once a batch: it is put beside the rows before it is looked into.
-            frame = rows.select("*", self.shared.late.alias(MARK))
+            frame = frame.select("*", self.shared.late.alias(MARK))
         if self.shared.sheds:
             frame = shed.entering(self.shared, source, frame, number)
         return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
@@ -130,18 +133,10 @@ class LevelOne:
         self, source: Source, flow: Flow, folds: Sequence[Fold], columns: Columns
     ) -> DataFrame:
         """The rows of a stream, each once for every fold that it is in."""
-        branches = []
-        for number, fold in enumerate(folds, start=1):
-            for feed in fold.feeds:
-                if _source(feed) != source:
-                    continue
-                for way in (feed, *fold.ways):
-                    flow.add(way)
-                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
-                stays = shed.at_fold(number - 1) if self.shared.sheds else None
-                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
-        if self.shared.sheds:
-            flow.frame = shed.counted(self.shared, flow, branches)
+        branches = self._branches(source, flow, folds)
+        booked: dict[int, tuple[Column, str]] = {}
+        if self.shared.sheds and self.shared.tally is not None:
+            booked = books.booked(self.shared, flow, source, branches)
         time = F.unix_micros(F.col(quoted(_event_time(source, flow))))
         always = {TIME: time}
         if self.shared.sheds:
@@ -154,12 +149,36 @@ class LevelOne:
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)
             always[SAMPLED] = self.shared.tally.mask(source, flow)
-        rows = tag(flow, branches, columns.inputs, always, sample=sample)
-        group = pick(F.col(WHICH), [*(b.target for b in branches), 0]).cast("int")
+        if booked:
+            always[BOOK] = F.col(BOOK)
+            always |= {name: F.col(name) for _, name in booked.values()}
+        taken = [which for which, _ in booked.values()]
+        rows = tag(flow, branches, columns.inputs, always, sample=sample, booked=taken)
+        which, group = F.col(WHICH), pick(F.col(WHICH), [*(b.target for b in branches), 0])
+        group, lost = group.cast("int"), F.lit(0).cast("bigint")
+        for number, (place, (_, mask)) in enumerate(booked.items(), start=len(branches) + 1):
+            group = F.when(which == number, books.group(place)).otherwise(group)
+            lost = F.when(which == number, F.col(mask)).otherwise(lost)
         rows = rows.select("*", group.alias(GROUP))
-        return self._paned(rows, folds, columns)
+        return self._paned(rows, folds, columns, lost if booked else None)
 
-    def _paned(self, rows: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
+    def _branches(self, source: Source, flow: Flow, folds: Sequence[Fold]) -> list[Branch]:
+        """The ways that the rows of a stream may go."""
+        branches = []
+        for number, fold in enumerate(folds, start=1):
+            for feed in fold.feeds:
+                if _source(feed) != source:
+                    continue
+                for way in (feed, *fold.ways):
+                    flow.add(way)
+                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
+                stays = shed.at_fold(self.shared, number - 1) if self.shared.sheds else None
+                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+        return branches
+
+    def _paned(
+        self, rows: DataFrame, folds: Sequence[Fold], columns: Columns, lost: Column | None
+    ) -> DataFrame:
         grids = [Grid(1, 0), *(fold.grid for fold in folds)]
         which, t = F.col(GROUP), F.col(TIME)
         width, phase = (
@@ -169,6 +188,8 @@ class LevelOne:
         pane = F.coalesce(t - F.pmod(t - phase, width), F.lit(NO_TIME))
         if self.shared.tally is not None:
             pane = F.when(which == 0, F.col(SAMPLED)).otherwise(pane)
+        if lost is not None:
+            pane = F.when(which < 0, lost).otherwise(pane)
         rows = rows.select("*", pane.alias(PANE))
         close = F.lit(0)
         if self.shared.late is not None:
@@ -201,7 +222,8 @@ class LevelOne:
         spread = spread.select("*", first, last)
         spread = spread.select("*", self._reason(timing.in_no_window(t, of)).alias(REASON))
         if self.shared.tally is not None:
-            spread = self.shared.tally.observed(spread, F.col(REASON), of, F.col(PANE))
+            entries = books.entries() if self.shared.sheds else None
+            spread = self.shared.tally.observed(spread, F.col(REASON), of, entries)
         spread = spread.where(F.col(REASON).isin(COUNTS, LATE_PARTIAL))
         first, last = F.col(FIRST), F.col(LAST)
         keys = [AGGREGATE, *columns.key_types]
@@ -221,11 +243,12 @@ class LevelOne:
         """Each pane once for every aggregate that its rows are for, with the keys of that one."""
         number = self.shared.number
         members = [[0], *([number[a] for a in fold.aggregates] for fold in folds)]
+        group = F.greatest(F.col(GROUP), F.lit(0)) if self.shared.sheds else F.col(GROUP)
         if all(len(those) == 1 for those in members):
-            which = pick(F.col(GROUP), [those[0] for those in members]).cast("int")
+            which = pick(group, [those[0] for those in members]).cast("int")
             return panes.select("*", which.alias(AGGREGATE))
         listed = F.array(*(F.array(*map(F.lit, those)) for those in members))
-        spread = panes.select("*", F.explode_outer(listed[F.col(GROUP)]).alias(AGGREGATE))
+        spread = panes.select("*", F.explode_outer(listed[group]).alias(AGGREGATE))
         masked = [fold for fold in folds if fold.mask is not None]
         if not masked:
             return spread

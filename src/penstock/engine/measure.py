@@ -33,7 +33,7 @@ from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
 from penstock.engine.results import rows_of
-from penstock.engine.shed_accounts import shed_at, taken_by
+from penstock.engine.shed_accounts import ShedAccounts
 from penstock.network.operators import (
     Aggregate,
     Operator,
@@ -57,6 +57,9 @@ KEPT = 100
 
 Write = Callable[[DataFrame, int], None]
 
+Lost = Mapping[Operator, int]
+"""Aggregate → rows that were dropped on their way to it."""
+
 
 @dataclass
 class Measure:
@@ -70,6 +73,7 @@ class Measure:
         observations: the last batches that it was learnt from.
         newest: the largest event time so far, in microseconds since the epoch.
         last: what Spark says of the batch before this one.
+        dropping: batch that may have dropped rows → of each stream, whether it did so there.
     """
 
     part: Part
@@ -79,8 +83,10 @@ class Measure:
     observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
     newest: int | None = None
     last: dict[str, Any] | None = None
+    dropping: Mapping[int, Sequence[bool]] = field(default_factory=dict)
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
+    _since: list[Mapping[str, Any]] = field(default_factory=list)
     _learnt: int = -1
     _shares: dict[str, float] = field(default_factory=dict)
     _passed: Counter[Operator] = field(default_factory=Counter)
@@ -148,6 +154,7 @@ class Measure:
                 self._learnt = report["batchId"]
                 self._note_time(report)
                 self._keep_aside(report)
+                self._since.append(report)
                 if not report["numInputRows"] and self._waiting is not None:
                     # It only closed windows: what it tells belongs to the batch before it.
                     self._read_shares(report)
@@ -158,7 +165,7 @@ class Measure:
                     self._learn(self._waiting)
                 self._passed.clear()
                 self._read_passed(report)
-                self._waiting = dict(report)
+                self._waiting, self._since = dict(report), []
 
     def _keep_aside(self, report: Mapping[str, Any]) -> None:
         for aside in self._asides:
@@ -193,11 +200,13 @@ class Measure:
     def _observation(self, report: Mapping[str, Any]) -> Observation:
         graph = self.part.graph
         rows = self.rows(report)
-        out = self._rows_out(rows, report)
+        dropped = self._dropped(report)
+        gone, lost = dropped or ({}, {})
+        out = self._rows_out(rows, gone)
         known = {one for operators in self.part.on_windows.values() for one in operators}
         flows = {
             graph.names[one]: Flow(
-                self._rows_in(one, rows, out, report),
+                self._rows_in(one, rows, out, lost),
                 None if isinstance(one, Aggregate) and one not in known else out[one],
             )
             for one in graph.operators
@@ -210,23 +219,31 @@ class Measure:
             at=at + seconds,
             rows=rows,
             backlog=backlog(report, graph.sources),
-            operators=flows,
+            # What an operator worked on is not known if it is not known what was dropped.
+            operators=flows if dropped is not None else {},
             queries=self._answers(),
         )
 
     def _rows_in(
-        self,
-        one: Operator,
-        rows: Mapping[str, float],
-        out: Mapping[Operator, float],
-        report: Mapping[str, Any],
+        self, one: Operator, rows: Mapping[str, float], out: Mapping[Operator, float], lost: Lost
     ) -> float:
         """What an operator worked on: rows that were dropped before it are no work."""
         if isinstance(one, Source):
             return rows[one.name]
-        if isinstance(one, Aggregate) and depth(one) == 1 and self.part.shared_sheds:
-            return taken_by(self.part, one, report)
-        return sum(out[i] for i in inputs(one))
+        return max(0.0, sum(out[i] for i in inputs(one)) - lost.get(one, 0))
+
+    def _dropped(self, report: Mapping[str, Any]) -> tuple[dict[str, int], Lost] | None:
+        """Rows that were dropped at each stream, and that each aggregate lost; None if not told."""
+        if not self.part.shared_sheds:
+            return {}, {}
+        accounts = ShedAccounts(self.part, [report, *self._since], self.dropping)
+        batch, shared = report["batchId"], self.part.shared
+        if batch not in accounts.told():
+            return None
+        gone = {source.name: accounts.gone(report, source) for source in shared.rows}
+        ones = [a for a in self.part.aggregates if depth(a) == 1]
+        lost: Lost = {a: sum(accounts.lost(batch, s, a) for s in shared.rows) for a in ones}
+        return gone, lost
 
     def rows(self, report: Mapping[str, Any]) -> dict[str, float]:
         """The rows that a batch took from each stream."""
@@ -241,14 +258,11 @@ class Measure:
         }
 
     def _rows_out(
-        self, rows: Mapping[str, float], report: Mapping[str, Any]
+        self, rows: Mapping[str, float], gone: Mapping[str, int]
     ) -> dict[Operator, float]:
         """Rows that each operator hands on; of windows that nothing stands on they are unknown."""
         names = self.part.graph.names
-        stayed = dict(rows)
-        if self.part.shared_sheds:
-            for source in self.part.shared.rows:
-                stayed[source.name] -= min(rows[source.name], shed_at(self.part, source, report))
+        stayed = {name: max(0.0, count - gone.get(name, 0)) for name, count in rows.items()}
 
         def handed_on(feed: Operator) -> float:
             of = base(feed)

@@ -21,6 +21,7 @@ from penstock.engine.part import Part
 from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
+from penstock.engine.shed_accounts import ShedAccounts
 from penstock.engine.shedder import Mode, Shedder
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
@@ -49,6 +50,17 @@ class RunningPart:
     def shedder(self) -> Shedder | None:
         """What drops; None if nothing may be."""
         return self.control.shedder if self.control is not None else None
+
+    def shed_accounts(self, reports: list[dict[str, Any]] | None = None) -> ShedAccounts | None:
+        """What became of rows that may be dropped; None where none may be.
+
+        Args:
+            reports: Spark's, of batches; None for the last ones.
+        """
+        if self.part is None or self.shedder is None:
+            return None
+        told = self.run.progress if reports is None else reports
+        return ShedAccounts(self.part, told, self.shedder.dropping)
 
     @property
     def measure(self) -> Measure | None:
@@ -111,7 +123,7 @@ class NetworkRun:
             if part.control is not None:
                 reports = part.run.progress
                 part.control.measure.take(reports)
-                part.control.take(reports)
+                part.control.take(reports, ended=not part.run.query.isActive)
 
     def status(self) -> Status | None:
         """How it does, after the last batch that is committed; None before the first."""

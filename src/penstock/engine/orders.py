@@ -22,10 +22,11 @@ from penstock.errors import RecordDamaged, UsageError
 
 FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
 
-_FLAGS = "base: bigint, step: bigint, dropped: array<boolean>"
-_ORDER = f"below: bigint, needed: boolean, {_FLAGS}"
+_FLAGS = "base: bigint, until: bigint, step: bigint, dropped: array<boolean>"
+_ORDER = f"drops: boolean, below: bigint, needed: boolean, {_FLAGS}"
 TYPE = (
-    f"struct<on: boolean, streams: array<struct<{_ORDER}>>, folds: array<struct<{_ORDER}>>, "
+    f"struct<batch: bigint, on: boolean, streams: array<struct<{_ORDER}>>, "
+    f"folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
 
@@ -61,6 +62,7 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
     """The orders as `TYPE` has them."""
     on = not orders.counts_only
     return (
+        orders.batch,
         on,
         [_order(one) for one in orders.streams],
         [_order(one) for one in orders.folds],
@@ -89,20 +91,19 @@ def is_dropped(flags: Column, t: Column) -> Column:
     """Whether a time, or the end of a window, is dropped.
 
     Args:
-        flags: has base, step and dropped.
+        flags: has base, until, step and dropped.
         t: in microseconds.
     """
-    base, step, dropped = flags["base"], flags["step"], flags["dropped"]
-    ahead = t - base
     # Times far away must not become a number that is no int.
-    inside = (t >= base) & (ahead < F.size(dropped) * step)
-    cell = ((ahead - F.pmod(ahead, step)) / step).cast("int")
-    return F.coalesce(F.when(inside, F.get(dropped, cell)), F.lit(False))
+    inside = (t >= flags["base"]) & (t < flags["until"])
+    cell = F.call_function("div", t - flags["base"], flags["step"]).cast("int")
+    return F.coalesce(F.when(inside, F.get(flags["dropped"], cell)), F.lit(False))
 
 
 def _order(order: Order) -> tuple[Any, ...]:
-    return order.below, order.needed, *_flags(order.dropped)
+    return order.drops, order.below, order.needed, *_flags(order.dropped)
 
 
-def _flags(flags: Flags) -> tuple[int, int, list[bool]]:
-    return flags.base, flags.step, list(flags.flags)
+def _flags(flags: Flags) -> tuple[int, int, int, list[bool]]:
+    until = flags.base + len(flags.flags) * flags.step
+    return flags.base, min(until, (1 << 63) - 1), flags.step, list(flags.flags)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from penstock.drops.kinds import AnswerKind, Approximate, common
 from penstock.engine import shed
+from penstock.engine.arrivals import are_as_read
 from penstock.engine.columns import window_time
 from penstock.engine.estimates import Estimates
 from penstock.engine.frame import AGGREGATE, Answers
@@ -101,8 +102,16 @@ class Part:
             if isinstance(one := base(feed), Aggregate)
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
+        sole = len(self.graph.sources) == 1 and all(map(are_as_read, rows.values()))
         return Shared(
-            self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
+            self.aggregates,
+            wanted,
+            rows,
+            self.late,
+            tally,
+            self.folding,
+            self.kinds_of_rows,
+            as_read=sole and self.late is not None,
         )
 
     @property

@@ -61,6 +61,7 @@ class Shared:
         together: numbers of groups that are folded together (`looked`).
         kinds: what may become of the rows of aggregates over streams; those that are not named
             keep all of theirs.
+        as_read: whether Spark tells how many rows come (`arrivals`).
     """
 
     aggregates: Sequence[Aggregate]
@@ -70,6 +71,7 @@ class Shared:
     tally: Tally | None
     together: Sequence[Sequence[int]] = ()
     kinds: Mapping[Aggregate, str] = field(default_factory=dict)
+    as_read: bool = False
 
     @cached_property
     def number(self) -> dict[Aggregate, int]:
@@ -100,6 +102,11 @@ class Shared:
     def approximates(self) -> bool:
         """Whether rows may be dropped at random, and those that stay have weights."""
         return self.sheds and "approximate" in self.kinds.values()
+
+    def arriving(self, source: Source) -> str:
+        """The metric under which the rows of a stream are counted, if they are."""
+        metric = self.tally.metric if self.tally is not None else ""
+        return f"{metric}_s{list(self.rows).index(source)}"
 
     @property
     def places(self) -> Places | None:

@@ -1,31 +1,43 @@
-"""Rows are dropped where they enter, and on the way to each fold; both are counted.
+"""Rows are dropped where they enter, and on the way to each fold; those that stay are booked.
 
     rows ─► stays at the stream? ─► operators ─┬─► stays for fold 1? ─► panes
-                 │                             └─► stays for fold 2? ─► panes
-                 └─► counted                              └─► counted
+                 │                             ├─► stays for fold 2? ─► panes
+                 ✗                             └─► booked (`books`), while rows are dropped
 
-A row that enters no fold costs a hash, a comparison and a count. One in 64 goes on all the same, to
-tell how many rows would pass each operator: so statistics do not end where shedding begins.
+A row that enters no fold costs a hash and a comparison. One in 64 goes on all the same, to tell how
+many rows would pass each operator: so statistics do not end where shedding begins. In a batch that
+has nothing to drop a row costs one look at that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine.flow import Flow
-from penstock.engine.frame import AGGREGATE, AT, CHANCE, KEEPS, LATE, MARK, ON, STAYED
+from penstock.engine.books import BATCHES, places
+from penstock.engine.frame import (
+    AGGREGATE,
+    AT,
+    BOOK,
+    CHANCE,
+    COUNTING,
+    DROPS,
+    KEEPS,
+    LATE,
+    MARK,
+    ON,
+    STAYED,
+    stays_at,
+)
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import as_column
 from penstock.engine.orders import chance, is_dropped, stays
-from penstock.engine.slots import Branch
 from penstock.engine.step import quoted
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import known_late
-from penstock.network.operators import Aggregate, Operator, Source, feeds
+from penstock.network.operators import Source
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
@@ -36,7 +48,7 @@ NEVER = -1
 
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
-    """The rows of a stream that stay; all of them are counted.
+    """The rows of a stream that stay.
 
     Args:
         shared: all aggregates.
@@ -45,38 +57,69 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         number: of the stream.
     """
     names = source.identity or tuple(shared.rows[source].columns)
+    drops, orders = F.col(MARK)["drops"], F.col(MARK)["orders"]
     u = chance([F.col(quoted(name)) for name in names])
     if source.never_shed is not None:
         never = F.coalesce(as_column(source.never_shed), F.lit(False))
         u = F.when(never, NEVER).otherwise(u)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
-    frame = frame.select("*", u.alias(CHANCE), time.alias(AT))
-    orders, on = F.col(MARK)["orders"], F.col(ON)
-    # What the orders say is looked up here, once: a metric on rows ends the code that Spark
-    # generates, and all orders would be copied with every row.
+    folds, of = shedding(shared), len(places(shared))
+    book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
+    # An order is found once, and no more: Java leaves methods of 8,000 bytes as they are, and runs
+    # them ten times slower.
+    found = {STAYED: F.get(orders["streams"], F.lit(number))}
+    found |= {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
+    sampled = {stays_at(i) for i in folds if shared.folds[i].kind == "approximate"}
+    if all(fold.kind == "approximate" for fold in shared.folds):
+        sampled.add(STAYED)
     frame = frame.select(
         "*",
-        _stays(orders["streams"], number).alias(STAYED),
-        *(_stays(orders["folds"], i).alias(_at_fold(i)) for i in range(len(shared.folds))),
-        orders["on"].alias(ON),
+        F.when(drops, u).alias(CHANCE),
+        time.alias(AT),
+        *(F.when(drops, order).alias(f"{name}_order") for name, order in found.items()),
+    )
+
+    def would_stay(name: str) -> Column:
+        order, u = F.col(f"{name}_order"), F.col(CHANCE)
+        would = u < order["below"] if name in sampled else stays(order, u, F.col(AT))
+        # Spark would move the filter below, and write all of this out twice, if it were sure that
+        # it gives the same each time.
+        looked = order.isNotNull() & (F.spark_partition_id() >= 0)
+        return F.when(looked, would).otherwise(F.lit(True)).alias(name)
+
+    # What the orders say is looked up here, once: where operators end the code that Spark
+    # generates, all orders would be copied with every row.
+    frame = frame.select(
+        "*",
+        *map(would_stay, found),
+        drops.alias(DROPS),
+        (drops & orders["on"]).alias(ON),
+        F.coalesce(F.col(f"{STAYED}_order")["drops"], F.lit(False)).alias(COUNTING),
+        F.when(drops, book).cast("int").alias(BOOK),
         orders["keeps"].alias(KEEPS),
         known_late(F.col(MARK)).alias(LATE),
-    ).drop(MARK, AT)
-    if shared.tally is None:
-        return frame.where(F.col(STAYED) | ~on)
-    gone = F.count(F.when(~F.col(STAYED), F.lit(1))).alias("shed")
-    frame = frame.observe(stream_metric(shared, number), F.count(F.lit(1)).alias("rows"), gone)
-    sampled = F.col(CHANCE).bitwiseAND(F.lit(ONE_IN - 1)) == 0
-    return frame.where(F.col(STAYED) | sampled | ~on)
+    ).drop(MARK, AT, *(f"{name}_order" for name in found))
+    stay = F.col(STAYED)
+    if shared.tally is not None:
+        stay = stay | (F.col(CHANCE).bitwiseAND(F.lit(ONE_IN - 1)) == 0)
+    return frame.where(F.when(F.col(ON), stay).otherwise(F.lit(True)))
 
 
-def at_fold(number: int) -> Column:
-    """Which rows stay on the way to a fold; all of them where rows are only counted.
+def shedding(shared: Shared) -> list[int]:
+    """The numbers of the folds, from 0 on, that may lose rows."""
+    return [i for i, fold in enumerate(shared.folds) if fold.kind != "exact"]
+
+
+def at_fold(shared: Shared, number: int) -> Column | None:
+    """Which rows stay on the way to a fold; None for all of them.
 
     Args:
+        shared: all aggregates.
         number: of the fold, from 0 on.
     """
-    return (F.col(STAYED) & F.col(_at_fold(number))) | ~F.col(ON)
+    if number not in shedding(shared):
+        return None  # nor are rows dropped at a stream that it needs all of
+    return F.when(F.col(ON), F.col(STAYED) & F.col(stays_at(number))).otherwise(F.lit(True))
 
 
 def weight(keeps: Column, fold: Column) -> Column:
@@ -84,43 +127,11 @@ def weight(keeps: Column, fold: Column) -> Column:
 
     Args:
         keeps: of all folds.
-        fold: its number, from 1 on; 0 for a row that is in none.
+        fold: its number, from 1 on; 0 or less for a row that is in none.
     """
-    keep = F.when((fold > 0) & (F.col(CHANCE) != NEVER), F.get(keeps, fold - 1))
+    # A row has no random number in a batch that drops nothing.
+    keep = F.when((F.col(CHANCE) != NEVER) & (fold > 0), F.get(keeps, fold - 1))
     return F.coalesce(keep, F.lit(1.0))
-
-
-def _stays(orders: Column, number: int) -> Column:
-    return stays(F.get(orders, F.lit(number)), F.col(CHANCE), F.col(AT))
-
-
-def _at_fold(number: int) -> str:
-    return f"penstock_stays_{number}"
-
-
-def counted(shared: Shared, flow: Flow, branches: Sequence[Branch]) -> DataFrame:
-    """The rows, of which those are counted that each aggregate takes or loses.
-
-    Args:
-        shared: all aggregates.
-        flow: the rows of a stream, with all operators.
-        branches: the ways that they may go.
-    """
-    if shared.tally is None:
-        return flow.frame
-    sums: dict[str, Column] = {}
-    for branch in branches:
-        fold, ordered = shared.folds[branch.target - 1], F.col(_at_fold(branch.target - 1))
-        for aggregate in fold.aggregates:
-            passes = flow.passes(_feed(aggregate, branch, fold.together))
-            here, n = F.col(STAYED) & passes, shared.number[aggregate]
-            for name, of in (("taken", here & ordered), ("shed", here & ~ordered)):
-                one = F.count(F.when(of, F.lit(1)))
-                key = f"a{n}_{name}"
-                sums[key] = one if key not in sums else sums[key] + one
-    named = [column.alias(name) for name, column in sums.items()]
-    number = list(shared.rows).index(_source_of(shared, flow))
-    return flow.frame.observe(f"{stream_metric(shared, number)}_folds", *named)
 
 
 def delivered(frame: DataFrame, orders: Column, metric: str | None) -> DataFrame:
@@ -140,17 +151,3 @@ def delivered(frame: DataFrame, orders: Column, metric: str | None) -> DataFrame
         return left
     window = F.struct(F.col(AGGREGATE).alias("a"), F.unix_micros("window_end").alias("end"))
     return left.observe(f"{metric}_windows", F.collect_set(window).alias("delivered"))
-
-
-def stream_metric(shared: Shared, number: int) -> str:
-    """The metric under which the rows of a stream are counted."""
-    assert shared.tally is not None  # noqa: S101 - the caller has looked
-    return f"{shared.tally.metric}_s{number}"
-
-
-def _feed(aggregate: Aggregate, branch: Branch, together: bool) -> Operator:
-    return feeds(aggregate.input)[0] if together else branch.feed
-
-
-def _source_of(shared: Shared, flow: Flow) -> Source:
-    return next(source for source in shared.rows if source in flow.named)

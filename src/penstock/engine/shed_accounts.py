@@ -1,68 +1,121 @@
-"""Where the rows of a batch went, for each query: they are dropped, not asked for, or taken.
+"""Where the rows of a batch went, for each query: they are dropped, or taken.
 
-    rows of its streams = shed where they enter + not asked for + shed on the way + taken
+    rows of its streams = shed where they enter + shed on the way + taken
 
-What becomes of the rows that were taken (late, without a time) is told when their windows close.
+What becomes of the rows that were taken (not asked for by the query's filters, late, without a
+time) is told when their windows close.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from penstock.engine.arrivals import rows_in
+from penstock.engine.books import AT_STREAM, BATCHES, placed, places
 from penstock.engine.part import Part
 from penstock.engine.run import ACCOUNTS
+from penstock.engine.tally import BOOKED
 from penstock.network.operators import Aggregate, Source, base, depth, feeds, upstream
 
-SHED_ACCOUNTS = ("rows_in", "shed_at_stream", "shed_on_the_way", "not_asked", "taken")
+SHED_ACCOUNTS = ("rows_in", "shed_at_stream", "shed_on_the_way", "taken")
 
 
-def shed_in(part: Part, name: str, progress: Mapping[str, Any]) -> dict[str, int]:
-    """The accounts of one batch.
+@dataclass(frozen=True)
+class ShedAccounts:
+    """What Spark's reports say of rows that were dropped.
 
     Args:
         part: what runs.
-        name: of a query.
-        progress: Spark's report of the batch.
+        reports: of batches, oldest first.
+        dropping: batch that may have dropped rows → of each stream, whether it did so there.
     """
-    metrics, shared = progress.get("observedMetrics", {}), part.shared
-    total = dict.fromkeys(SHED_ACCOUNTS, 0)
-    below = list(upstream(part.graph.queries[name]))
-    ones = [a for a in below if isinstance(a, Aggregate) and depth(a) == 1]
-    sources = list(shared.rows)
-    for source in (one for one in below if isinstance(one, Source)):
-        metric = f"{part.metric}_s{sources.index(source)}"
-        seen, folds = metrics.get(metric, {}), metrics.get(f"{metric}_folds", {})
-        rows, gone = seen.get("rows", 0), seen.get("shed", 0)
-        for aggregate in ones:
-            number = shared.number[aggregate]
-            if f"a{number}_taken" not in folds:
-                continue
-            taken, shed = folds[f"a{number}_taken"], folds[f"a{number}_shed"]
-            total["rows_in"] += rows
-            total["shed_at_stream"] += gone
-            total["shed_on_the_way"] += shed
-            total["taken"] += taken
-            total["not_asked"] += rows - gone - shed - taken
-    return total
+
+    part: Part
+    reports: Sequence[Mapping[str, Any]]
+    dropping: Mapping[int, Sequence[bool]]
+    _stayed: Counter[tuple[int, Source]] = field(default_factory=Counter, init=False)
+    _lost: Counter[tuple[int, Source, Aggregate]] = field(default_factory=Counter, init=False)
+
+    def __post_init__(self) -> None:
+        known = places(self.part.shared)
+        for report in self.reports:
+            metrics = report.get("observedMetrics", {}).get(self.part.metric, {})
+            for entry in metrics.get(BOOKED) or ():
+                batch, place = placed(entry["group"], len(known))
+                source, aggregates = known[place]
+                first = place == 0 or known[place - 1][0] != source
+                if first and entry["mask"] & AT_STREAM:
+                    self._stayed[batch, source] += entry["rows"]
+                for bit, aggregate in enumerate(aggregates):
+                    if entry["mask"] >> bit & 1:
+                        self._lost[batch, source, aggregate] += entry["rows"]
+
+    def of(self, name: str) -> dict[int, dict[str, int]]:
+        """Batch → the accounts of a query, for all batches of which they are known already."""
+        below = list(upstream(self.part.graph.queries[name]))
+        sources = [one for one in below if isinstance(one, Source)]
+        ones = [one for one in below if isinstance(one, Aggregate) and depth(one) == 1]
+        found = {batch: dict.fromkeys(SHED_ACCOUNTS, 0) for batch in self.told()}
+        for report in self.reports:
+            total = found.get(report["batchId"])
+            for source in sources if total is not None else ():
+                for aggregate in ones:
+                    if source in upstream(aggregate):
+                        self._add(total or {}, report, source, aggregate)
+        return found
+
+    def _add(
+        self, total: dict[str, int], report: Mapping[str, Any], source: Source, of: Aggregate
+    ) -> None:
+        shared = self.part.shared
+        rows = rows_in(report, shared.arriving(source), self.part.scans(source))
+        if not rows:
+            return  # Spark also reports that nothing came
+        gone, lost = self.gone(report, source), self.lost(report["batchId"], source, of)
+        total["rows_in"] += rows
+        total["shed_at_stream"] += gone
+        total["shed_on_the_way"] += lost
+        total["taken"] += rows - gone - lost
+
+    def gone(self, report: Mapping[str, Any], source: Source) -> int:
+        """The rows of a stream that were dropped where they entered, in a batch that is told."""
+        shared, batch = self.part.shared, report["batchId"]
+        rows = rows_in(report, shared.arriving(source), self.part.scans(source))
+        stayed = self._stayed[batch % BATCHES, source]
+        streams = self.dropping.get(batch, ())
+        # A batch of which no row stayed has booked nothing.
+        dropped = stayed > 0 or (bool(streams) and streams[list(shared.rows).index(source)])
+        return max(0, rows - stayed) if dropped else 0
+
+    def lost(self, batch: int, source: Source, of: Aggregate) -> int:
+        """The rows of a stream that an aggregate lost on their way to it, in a batch."""
+        return self._lost[batch % BATCHES, source, of]
+
+    def told(self) -> set[int]:
+        """The batches of which all is told: the watermark has moved since the one before them.
+
+        A batch that could drop nothing has nothing to tell.
+        """
+        marks = {report["batchId"]: _watermark(report) for report in self.reports}
+        latest = max(marks.values(), default=0.0)
+        # Where the batch before is not known, its own watermark is a later one.
+        before = {
+            batch: marks.get(batch - 1, own if batch else 0.0) for batch, own in marks.items()
+        }
+        return {batch for batch in marks if latest > before[batch] or not self.dropping.get(batch)}
 
 
-def shed_at(part: Part, source: Source, progress: Mapping[str, Any]) -> int:
-    """The rows of a stream that were dropped where they entered, in one batch."""
-    number = list(part.shared.rows).index(source)
-    seen = progress.get("observedMetrics", {}).get(f"{part.metric}_s{number}", {})
-    return int(seen.get("shed", 0))
-
-
-def taken_by(part: Part, aggregate: Aggregate, progress: Mapping[str, Any]) -> int:
-    """The rows that an aggregate over a stream took in, in one batch."""
-    metrics, name = progress.get("observedMetrics", {}), f"a{part.shared.number[aggregate]}_taken"
-    folds = (metrics.get(f"{part.metric}_s{i}_folds", {}) for i in range(len(part.shared.rows)))
-    return sum(int(seen.get(name, 0)) for seen in folds)
+def _watermark(report: Mapping[str, Any]) -> float:
+    told = report.get("eventTime", {}).get("watermark")
+    return datetime.fromisoformat(told).timestamp() if told is not None else 0.0
 
 
 def reported(part: Part, name: str, report: Mapping[str, Any]) -> dict[str, int]:
-    """What Spark's report of a batch says of the rows of a query.
+    """What Spark's report of a batch says of rows that a query has taken, now or before.
 
     Args:
         part: what runs.
@@ -70,14 +123,11 @@ def reported(part: Part, name: str, report: Mapping[str, Any]) -> dict[str, int]
         report: of the batch.
     """
     total = dict.fromkeys(("rows", *ACCOUNTS[:-1]), 0)
-    of = {
-        one for feed in feeds(part.graph.queries[name]) if isinstance(one := base(feed), Aggregate)
-    }
+    node = part.graph.queries[name]
+    of = {one for feed in feeds(node) if isinstance(one := base(feed), Aggregate)}
     seen = report.get("observedMetrics", {}).get(part.metric or "", {})
     for aggregate in of:
         number = part.shared.number[aggregate]
         for what in total:
             total[what] += seen.get(f"a{number}_{what}", 0)
-    if part.shared_sheds:
-        total |= shed_in(part, name, report)
     return total

@@ -35,7 +35,7 @@ from penstock.drops.sealed import seal, unseal
 from penstock.drops.skip import is_skipping, skip
 from penstock.drops.targets import Target
 from penstock.engine.files import Folder
-from penstock.engine.orders import FOLDER, KIND, VERSION
+from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
 from penstock.engine.part import Part
 from penstock.engine.watermark import watermark_in
 from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
@@ -63,6 +63,7 @@ class Shedder:
         plan: what to drop, from the next batch on.
         mode: whether rows are dropped, or only counted as if, or neither.
         seed: of all coins.
+        dropping: batch that may drop rows → of each stream, whether rows are dropped there.
     """
 
     part: Part
@@ -72,6 +73,7 @@ class Shedder:
     seed: int = 0
     state: Decisions = field(default_factory=Decisions)
     problems: list[str] = field(default_factory=list)
+    dropping: dict[int, tuple[bool, ...]] = field(default_factory=dict)
     _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
@@ -108,6 +110,8 @@ class Shedder:
             )
         if found[0] is None:
             self._write(following)
+        else:
+            self._note(orders_of(self._folder.read(str(following))))
 
     def follow(self, batch: int, newest: int | None) -> None:
         """Writes what the next batch shall do.
@@ -117,6 +121,7 @@ class Shedder:
             newest: the largest event time of all rows so far, in microseconds, if it is known.
         """
         if self._read(batch) is None:
+            self.dropping.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
         if newest is not None:
             if self._newest is not None:
@@ -228,7 +233,12 @@ class Shedder:
             "orders": orders.to_json(),
         }
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
+        self._note(orders)
         self._folder.remove(str(batch - _KEPT))
+
+    def _note(self, orders: Orders) -> None:
+        if orders.drops:
+            self.dropping[orders.batch] = tuple(order.drops for order in orders.streams)
 
     def _advanced(self, state: Decisions, plan: Plan, batch: int, mark: int | None) -> Decisions:
         return advance(

@@ -81,6 +81,7 @@ def tag(
     always: Mapping[str, Column],
     *,
     sample: Column | None = None,
+    booked: Sequence[Column] = (),
 ) -> DataFrame:
     """Each row once for every branch that it passes, with `WHICH` branch that is.
 
@@ -89,7 +90,8 @@ def tag(
         branches: the ways that rows may go.
         slots: the slots to be filled, and their types.
         always: columns that every row keeps.
-        sample: rows that also go a way of their own, the last one, with no slot filled.
+        sample: rows that also go a way of their own, after all others, with no slot filled.
+        booked: the same, for rows that are counted (`books`).
     """
     for branch in branches:
         flow.add(branch.feed)
@@ -109,13 +111,20 @@ def tag(
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
         # A plain explode would be filtered for empty lists first, at twice the cost.
-        exploded = frame.select("*", F.array(*ways).alias(LISTED))
+        listed = F.array(*ways)
+        if booked:
+            more = [F.when(taken, len(ways) + i) for i, taken in enumerate(booked)]
+            listed = F.array(*ways, *more)
+        exploded = frame.select("*", listed.alias(LISTED))
         tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
         tagged = tagged.where(which.isNotNull())
     return tagged.select(
         which,
         *(value.alias(name) for name, value in always.items()),
-        *(_filled(filled[slot], len(ways), of).alias(slot) for slot, of in slots.items()),
+        *(
+            _filled(filled[slot], len(ways) + len(booked), of).alias(slot)
+            for slot, of in slots.items()
+        ),
     )
 
 

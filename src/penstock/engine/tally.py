@@ -13,11 +13,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.flow import Flow
+from penstock.engine.frame import GROUP, PANE
 from penstock.engine.groups import ROWS
 from penstock.engine.step import quoted
 from penstock.network.operators import Operator, Source, base
 
 SAMPLED = "penstock_sampled"
+BOOKED = "booked"
 ONE_IN = 64
 """One row in so many tells which operators it passes."""
 
@@ -62,16 +64,19 @@ class Tally:
                 mask = mask + F.when(passes, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0))
         return mask
 
-    def observed(self, panes: DataFrame, reason: Column, of: Column, mask: Column) -> DataFrame:
+    def observed(
+        self, panes: DataFrame, reason: Column, of: Column, booked: Column | None
+    ) -> DataFrame:
         """The panes, whose rows are counted as they pass.
 
         Args:
             panes: with the number of their rows, once for every aggregate.
             reason: what becomes of a pane's rows.
             of: the number of the aggregate; 0 for the sample.
-            mask: of the sample, which operators its rows pass.
+            booked: what is counted of rows that are dropped (`books.entries`); None if none are.
         """
-        rows, sums = F.col(ROWS), []
+        # The pane of the sample says which operators its rows pass.
+        rows, group, mask, sums = F.col(ROWS), F.col(GROUP), F.col(PANE), list[Column]()
         for number in range(1, self.aggregates + 1):
             sums.append(_total(of == number, rows).alias(f"a{number}_rows"))
             sums += [
@@ -79,8 +84,12 @@ class Tally:
                 for name, code in REASONS.items()
             ]
         for bit in range(min(len(self.operators), _MOST)):
-            passes = (of == 0) & (mask.bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)
+            passes = (
+                (of == 0) & (group == 0) & (mask.bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)
+            )
             sums.append((_total(passes, rows) * ONE_IN).alias(f"o{bit}"))
+        if booked is not None:
+            sums.append(booked.alias(BOOKED))
         return panes.observe(self.metric, *sums)
 
 

@@ -41,7 +41,8 @@ def late_watermark(
         checkpoint: the stream's checkpointLocation.
         query: whose windows are meant.
         places: how many streams, folds and aggregates there are to drop at; None where nothing is
-            ever dropped. With them, `orders` has what the batch is told (`engine.orders`).
+            ever dropped. With them, `orders` has what the batch is told (`engine.orders`), and
+            `drops` whether a row need look at that at all.
     """
     spec, generous = query.window, query.late == "generous"
 
@@ -61,10 +62,11 @@ def late_watermark(
         if places is None:
             return mark
         if mark[-1] is not None:
-            return *mark, None
-        return *mark, as_row(read_orders(checkpoint, running_batch(checkpoint), *places))
+            return *mark, False, None
+        orders = read_orders(checkpoint, running_batch(checkpoint), *places)
+        return *mark, orders.drops, as_row(orders)
 
-    of = _TYPE if places is None else f"{_TYPE[:-1]}, orders: {ORDERS}>"
+    of = _TYPE if places is None else f"{_TYPE[:-1]}, drops: boolean, orders: {ORDERS}>"
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()

@@ -101,8 +101,7 @@ def _metrics(scene: Scene, totals: Totals) -> Iterator[Metric]:
 def _accounts(scene: Scene) -> Iterator[Metric]:
     came = counter("query_rows", "Rows of the query's streams, since the start.", "query")
     shed = counter("rows_shed", "Rows dropped, since the start, by where.", "query", "reason")
-    asked = counter("rows_not_asked", "Rows that its filters leave out, since the start.", "query")
-    taken = counter("rows_taken", "Rows that it took, since the start.", "query")
+    taken = counter("rows_taken", "Rows that went on to its filters, since the start.", "query")
     other = counter(
         "rows_not_counted",
         "Taken rows that count in no window or not in all of theirs, since the start.",
@@ -113,13 +112,12 @@ def _accounts(scene: Scene) -> Iterator[Metric]:
         came.add_metric([query], account.get("rows_in", 0))
         shed.add_metric([query, "at_stream"], account.get("shed_at_stream", 0))
         shed.add_metric([query, "on_the_way"], account.get("shed_on_the_way", 0))
-        asked.add_metric([query], account.get("not_asked", 0))
         taken.add_metric([query], account.get("taken", 0))
         for reason in sorted(account.keys() - {"rows_in", *FATES}):
             other.add_metric([query, reason], account[reason])
         if (sums := balanced(account)) is not None:
             right.add_metric([query], sums)
-    yield from (came, shed, asked, taken, other, right)
+    yield from (came, shed, taken, other, right)
 
 
 def _run(now: Status) -> Iterator[Metric]:

@@ -20,7 +20,7 @@ class Scene:
         answers: query → its latest answers, newest window first; each has the query's columns, and
             for approximate answers of `x` also `x_low`, `x_high`, `keep`, `sample`, `exact`.
         accounts: query → what became of its rows since the start: rows_in, shed_at_stream,
-            shed_on_the_way, not_asked, taken, and late ones and those without a time.
+            shed_on_the_way, taken, and late ones and those without a time.
         gaps: query → windows that were not delivered, the latest first, as (end, fate).
     """
 

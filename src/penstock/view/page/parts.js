@@ -6,7 +6,7 @@ const penstockParts = (() => {
   const LOG = 200, ANSWERS = 12, GAPS = 20;
   const percent = (share) => (known(share) ? `${number(100 * share)} %` : "–");
   const TIME = /^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(\.\d+)?(\+00:00|Z)?$/;
-  const FATES = ["shed_at_stream", "shed_on_the_way", "not_asked", "taken"];
+  const FATES = ["shed_at_stream", "shed_on_the_way", "taken"];
 
   function make(tag, css = "", ...children) {
     const element = document.createElement(tag);

@@ -1,0 +1,44 @@
+"""How many rows a stream brought: as Spark tells, if all that it reads are rows of the stream.
+
+Where a DataFrame filters, joins or unites before it becomes a stream, its rows are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+_ONE_TO_ONE = {"Project", "SubqueryAlias", "EventTimeWatermark", "CollectMetrics"}
+_READ = {"StreamingRelation", "StreamingRelationV2"}
+_OPERATOR = re.compile(r"[\s:+\-]*~?(\w+)")
+
+
+def are_as_read(rows: DataFrame) -> bool:
+    """Whether the rows of a stream are those that Spark reads, one by one."""
+    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - nothing else tells
+    found = [_OPERATOR.match(line) for line in str(plan).splitlines()]
+    *above, read = [match[1] if match is not None else "" for match in found]
+    return read in _READ and set(above) <= _ONE_TO_ONE
+
+
+def counted(rows: DataFrame, metric: str) -> DataFrame:
+    """The rows, which are counted under that name."""
+    return rows.observe(metric, F.count(F.lit(1)).alias("rows"))
+
+
+def rows_in(report: Mapping[str, Any], metric: str, scans: int) -> int:
+    """The rows of a stream in a batch.
+
+    Args:
+        report: what Spark says of the batch.
+        metric: under which they are counted, if they are.
+        scans: how often the batch reads them, if they are not.
+    """
+    seen = report.get("observedMetrics", {}).get(metric)
+    if seen is not None:
+        return int(seen["rows"] or 0)
+    return sum(int(source.get("numInputRows") or 0) for source in report["sources"]) // scans
