@@ -75,7 +75,7 @@ class Summary:
             "rows": f"{self.rows:,} in {self.batches:,} batches, {words.seconds(self.seconds)}",
             "target": self._target(),
             "demand": f"at most {words.times(self.demand)} of the capacity",
-            "loss": f"{words.share(self.loss)} of the rows; {self.missing:,} of "
+            "loss": f"{words.share(self.loss)} of the rows of all queries; {self.missing:,} of "
             f"{self.windows + self.missing:,} windows",
             "error": self._error(),
             "accounts": self._accounts(),
