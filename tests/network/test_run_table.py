@@ -65,14 +65,16 @@ REFUSED = {
     ),
     "unit": ("[run]\ntrigger = '2 sx'", "[run] trigger must be in a known unit of time, got"),
     "no trigger": ("[run]\ntrigger = '0 s'", "[run] trigger must be greater than 0"),
+    "wins": ("[run]\nwins = 'error'", "[run] wins must be 'latency' or 'answers', got 'error'"),
+    "max_loss": ("[run]\nmax_loss = 20", "[run] max_loss must be a share from 0 to 1, got 20"),
+    "max_error": ("[run]\nmax_error = 0", "[run] max_error must be a number greater than 0"),
     "for": ("[run]\nfor = '-1 s'", "[run] for must not be negative, got '-1 s'"),
     "checkpoint": ("[run]\ncheckpoint = ''", "[run] checkpoint must be a text, got ''"),
     "sink": ("[run]\nsink = 'parquet'", "[run] sink must be a table, [run.sink], got 'parquet'"),
     "no format": ("[run.sink]\npath = 'a'", "[run.sink] format must be given, got None; such as"),
     "format": (
         "[run.sink]\nformat = 'parqet'",
-        "[run.sink] format must be 'parquet' or 'kafka' or 'console' or 'memory', got 'parqet'; "
-        "did you mean 'parquet'?",
+        "[run.sink] format must be 'parquet' or 'kafka' or 'console' or 'memory', got 'parqet'",
     ),
     "path": ("[run.sink]\nformat = 'parquet'", "[run.sink] path must be given, got None; a sink"),
     "topic": (

@@ -94,6 +94,9 @@ def _played(local: Local, wanted: Asked, view: View) -> Watched:
         trigger=wanted.trigger,
         mode=settings.mode,
         latency=wanted.latency,
+        max_error=settings.max_error,
+        max_loss=settings.max_loss,
+        wins=settings.wins,
     )
     view.stage("waiting for the first batch")
     found = watched(running, view, wanted.seconds)

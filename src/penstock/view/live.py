@@ -30,7 +30,7 @@ class View:
         self.console = console
         self._live: Live | None = None
         self._status = console.status("")
-        self._said = -1
+        self._said = float("-inf")
 
     def __enter__(self) -> Self:
         return self
@@ -70,8 +70,8 @@ class View:
             self._live.update(frame(scene, moment, *room), refresh=True)
             return
         for status in scene.statuses:
-            if status.batch > self._said:
-                self._said = status.batch
+            if status.at > self._said:  # batches of several streams have the same numbers
+                self._said = status.at
                 self.console.print(plain(status), highlight=False, markup=False, soft_wrap=True)
 
     def end(self, found: Summary, more: dict[str, str]) -> None:
