@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from penstock.network.config import parse_config
 from penstock.network.settings import RunSettings
 from penstock.network.tables import ConfigError
 
+PAGE = Path(__file__).parents[2] / "docs" / "running.md"
 STREAM = "[stream.packets]\nsource = 'rate'\nevent_time = 'timestamp'\n"
 QUERY = (
     "[query.n]\ncql = 'SELECT count(*) AS n FROM packets "
@@ -50,6 +54,13 @@ def test_a_query_may_have_a_confidence_and_a_sink_of_its_own():
     assert (query.confidence, query.asked) == (0.9, False)
     assert query.sink == {"format": "parquet", "path": "n"}
     assert parse_config(STREAM + QUERY + "answers = 'approximate'").queries["n"].asked
+
+
+def test_what_the_documentation_shows_is_a_network():
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    config = parse_config(text + "[stream.packets]\nsource = 'rate'\nevent_time = 'ts'\n")
+    assert config.outline().queries.keys() == {"alarms"}
+    assert (config.latency, config.run.max_loss) == (3_000_000, 0.5)
 
 
 REFUSED = {
