@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import json
+import os
+import pty
+import re
 import signal
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,6 +22,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.asked import KAFKA, asked
 from penstock.cli.main import app
+from penstock.cli.session import Local
 from penstock.cli.watch import interrupts, watched
 from penstock.errors import PenstockError, StreamFailed, UsageError
 from penstock.view.live import View
@@ -170,3 +181,77 @@ class TestWatching:
         with pytest.raises(KeyboardInterrupt):
             impatient()
         assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.fixture
+def shared(spark, tmp_path, monkeypatch):
+    """The command takes the session that is there, and its files stand in an empty folder."""
+    monkeypatch.setattr(
+        "penstock.cli.run.running_spark", lambda *_, **__: nullcontext(Local(spark, tmp_path / "s"))
+    )
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_run_shows_each_batch_and_ends_with_a_report_and_its_summary_as_json(network, shared):
+    sink = f"{{ format = 'parquet', path = '{network.parent}/answers' }}"
+    network.write_text(f"{NETWORK}[run]\nsink = {sink}\ntrigger = '500 ms'\n")
+    more = ("--for", "6s", "--latency", "5s", "--report", "report", "--json")
+    result = CliRunner().invoke(app, ["run", "small.toml", *more])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["title"], found["target"], found["balanced"]) == ("small.toml", 5.0, True)
+    assert (found["ended"], found["failure"], found["report"]) == (
+        *("its time was over", None),
+        "report",
+    )
+    lines = result.stderr.splitlines()
+    batches = [line for line in lines if re.match(r"\d\d:\d\d:\d\d batch \d+ ", line)]
+    assert len(batches) == found["batches"] > 1
+    assert lines[-1] == "report    report/report.html"
+    assert (network.parent / "report" / "run.png").exists()
+    assert list((network.parent / "answers").glob("batch=*/*.parquet"))
+
+
+def test_a_stream_that_fails_ends_with_code_1_a_line_and_a_report(network, shared):
+    network.write_text(NETWORK.replace("GROUP BY", "WHERE 1 / (size - size) > 0 GROUP BY"))
+    result = CliRunner().invoke(app, ["run", "small.toml", "--report", "report"])
+    assert result.exit_code == 1, result.output
+    assert re.fullmatch(r"penstock: .*DIVIDE_BY_ZERO.*\n", result.stderr)
+    assert "ended     failed" in result.stdout
+    assert (network.parent / "report" / "report.html").exists()
+
+
+def test_ctrl_c_in_a_terminal_ends_a_run_cleanly_and_the_report_is_written(network):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    run = subprocess.Popen(
+        [
+            *(Path(sys.executable).with_name("penstock"), "run", "small.toml"),
+            *("--latency", "5s", "--report", "report"),
+        ],
+        cwd=network.parent,
+        env={**os.environ, "TMPDIR": str(network.parent), "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen, pressed = "", False
+    while True:
+        try:
+            seen += os.read(ours, 65536).decode(errors="replace")
+        except OSError:  # the other end is closed
+            break
+        if not pressed and "latest answer" in seen:
+            pressed = True
+            os.killpg(run.pid, signal.SIGINT)  # as the keyboard: to all processes of the terminal
+    os.close(ours)
+    assert run.wait(timeout=60) == 0, seen
+    text = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen)
+    for said in ("small.toml", "response", "target 5 s", "traffic", "interrupted", "balanced"):
+        assert said in text
+    assert "Traceback" not in text
+    left = {path.name for path in network.parent.iterdir()}
+    assert left == {"small.toml", "report"}
+    assert (network.parent / "report" / "report.html").exists()
