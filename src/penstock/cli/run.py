@@ -74,7 +74,7 @@ def run(
         view = at_end.enter_context(View(Console(highlight=False, stderr=as_json)))
         view.stage("starting Spark")
         with running_spark(RUN, wanted.spark, verbose=verbose) as local:
-            found = _played(local, wanted, view)
+            found = played(local, wanted, view)
         _reported(found, view, report)
     if as_json:
         print(json.dumps(_values(found, report), indent=2))
@@ -83,7 +83,7 @@ def run(
             raise found.failure
 
 
-def _played(local: Local, wanted: Asked, view: View) -> Watched:
+def played(local: Local, wanted: Asked, view: View) -> Watched:
     view.stage("looking at the streams")
     made = toml_network(wanted.config, local.spark, wanted.load)
     settings = wanted.config.run
