@@ -1,10 +1,10 @@
 """Seven queries, first as fast as this machine can, then with a burst to several times of that.
 
-    rows/s                 ┌───────┐ BURST x capacity
-                           │       │
-    capacity ┈┈┈┈┈┈┈┈┈┈┈┈┈┈│┈┈┈┈┈┈┈│┈┈┈┈┈┈┈┈┈┈┈┈
-    CALM x   ──────────────┘       └────────────
-             0           BEGIN   + LENGTH    SECONDS
+rows/s                 ┌───────┐ BURST x capacity
+                       │       │
+capacity ┈┈┈┈┈┈┈┈┈┈┈┈┈┈│┈┈┈┈┈┈┈│┈┈┈┈┈┈┈┈┈┈┈┈
+CALM x   ──────────────┘       └────────────
+         0           BEGIN   + LENGTH    SECONDS
 """
 
 from __future__ import annotations
