@@ -43,7 +43,7 @@ BEGIN, LENGTH, SECONDS = 50, 30, 130
 MEASURED = 30
 """Seconds for which it is measured what the machine can take."""
 
-_FLOOD, _AT_ONCE = 2_000_000, 100_000  # rows a second that are offered, and of a batch at most
+_FLOOD, _AT_ONCE = 800_000, 200_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
 
