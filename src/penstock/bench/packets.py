@@ -14,7 +14,8 @@ SCHEMA = (
     "ts timestamp, src_host int, dst_host int, protocol string, src_port int, dst_port int, "
     "size bigint, number bigint"
 )
-_START = 1_700_000_000_000_000
+START = 1_700_000_000_000_000
+"""The time of packet 0, in microseconds since the epoch."""
 RATE = 10_000
 """Packets per second of event time."""
 
@@ -38,7 +39,9 @@ WORKLOAD: dict[str, tuple[str, tuple[str, ...], str, str, bool]] = {
 """Query → its predicate, keys, RANGE, SLIDE, and whether bytes are summed too."""
 
 
-def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = RATE) -> list[Path]:
+def write(
+    spark: SparkSession, folder: Path, files: int, rows: int, *, rate: int = RATE, first: int = 0
+) -> list[Path]:
     """Writes packets, in files that a stream takes in order.
 
     Args:
@@ -47,10 +50,12 @@ def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = 
         files: how many.
         rows: of each.
         rate: packets per second of event time.
+        first: the number of the first packet; other numbers are other packets.
     """
     written = []
     for number in range(files):
-        numbers = spark.range(number * rows, (number + 1) * rows, 1, 1)
+        start = first + number * rows
+        numbers = spark.range(start, start + rows, 1, 1)
         written.append(write_one(numbers.select(*_columns(rate)), folder, number))
     return written
 
@@ -96,27 +101,31 @@ def sparks(rows: DataFrame, name: str) -> DataFrame:
 
 
 def _columns(rate: int) -> list[Column]:
-    time = F.lit(_START) + F.col("id") * (1_000_000 // rate)
+    number = F.col("id")
+    time = F.timestamp_micros(F.lit(START) + number * (1_000_000 // rate)).alias("ts")
+    return [time, *attributes(number), number.alias("number")]
+
+
+def attributes(number: Column) -> list[Column]:
+    """What a packet is like, drawn by its number; its time is not among it."""
+
+    def draw(purpose: str, below: int) -> Column:
+        return F.pmod(F.xxhash64(number, F.lit(purpose)), F.lit(below)).cast("int")
+
     protocols = F.array(
         *map(F.lit, ("TCP", "TCP", "TCP", "TCP", "TCP", "TCP", "UDP", "UDP", "ICMP"))
     )
     ports = F.array(*map(F.lit, (80, 80, 80, 443, 443, 22, 25, 53)))
-    protocol = F.get(protocols, _draw("protocol", 9))
-    port = F.when(protocol == "UDP", F.when(_draw("dns", 2) == 0, 53).otherwise(123)).otherwise(
-        F.get(ports, _draw("port", 8))
+    protocol = F.get(protocols, draw("protocol", 9))
+    port = F.when(protocol == "UDP", F.when(draw("dns", 2) == 0, 53).otherwise(123)).otherwise(
+        F.get(ports, draw("port", 8))
     )
-    size = F.when(_draw("full", 3) == 0, F.lit(1500)).otherwise(_draw("size", 1000) + 40)
+    size = F.when(draw("full", 3) == 0, F.lit(1500)).otherwise(draw("size", 1000) + 40)
     return [
-        F.timestamp_micros(time).alias("ts"),
-        _draw("src", 200).cast("int").alias("src_host"),
-        _draw("dst", 200).cast("int").alias("dst_host"),
+        draw("src", 200).alias("src_host"),
+        draw("dst", 200).alias("dst_host"),
         protocol.alias("protocol"),
-        (_draw("src_port", 60_000) + 1024).cast("int").alias("src_port"),
+        (draw("src_port", 60_000) + 1024).cast("int").alias("src_port"),
         port.cast("int").alias("dst_port"),
         size.cast("bigint").alias("size"),
-        F.col("id").alias("number"),
     ]
-
-
-def _draw(purpose: str, below: int) -> Column:
-    return F.pmod(F.xxhash64("id", F.lit(purpose)), F.lit(below)).cast("int")

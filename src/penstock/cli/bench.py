@@ -13,6 +13,8 @@ from rich.table import Table
 from penstock.bench import network as network_bench
 from penstock.bench import nodes as nodes_bench
 from penstock.bench import overhead as overhead_bench
+from penstock.bench import overload as overload_bench
+from penstock.bench import placement as placement_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -52,6 +54,21 @@ def overhead(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose 
     """Measure what drops cost that have nothing to drop, and what a dropped row costs."""
     result = _measured(overhead_bench.run, quick=quick, verbose=verbose)
     _show(result, overhead_table(result), as_json=as_json, failed=False)
+
+
+@app.command("overload", epilog="Example: penstock bench overload --quick --json")
+def overload(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Bring several times the capacity: is the latency target held, and how much is lost?"""
+    result = _measured(overload_bench.run, quick=quick, verbose=verbose)
+    wrong = any(case["wrong_rows"] for case in result["on"].values())
+    _show(result, overload_table(result), as_json=as_json, failed=wrong)
+
+
+@app.command("placement", epilog="Example: penstock bench placement --quick --json")
+def placement(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Compare the errors of plans that run on Spark with those planned, and with uniform drops."""
+    result = _measured(placement_bench.run, quick=quick, verbose=verbose)
+    _show(result, placement_table(result), as_json=as_json, failed=False)
 
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
@@ -179,6 +196,36 @@ def overhead_table(result: dict[str, Any]) -> Table:
     return shown
 
 
+def overload_table(result: dict[str, Any]) -> Table:
+    """The cases, one a line.
+
+    Args:
+        result: as `penstock.bench.overload.run` returns it.
+    """
+    machine = result["machine"]
+    title = f"Overload: {machine['capacity']:,} rows/s can be kept up with"
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("answers, load")
+    for name in ("p50", "p95", "max", "p95/target", "shed", "least", "error", "wrong"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    most = result["wanted"]
+    for of, cases in (("", result["on"]), (", nothing shed", result["off"])):
+        for name, case in cases.items():
+            good = case["held"] <= most["held"] and case["excess_shed"] <= most["excess_shed"]
+            wrong = case["wrong_rows"]
+            shown.add_row(
+                f"{name} times{of}",
+                *(f"{case[key]:.2f} s" for key in ("p50_s", "p95_s", "max_s")),
+                f"{case['held']:.2f}",
+                *(f"{100 * case[key]:.1f} %" for key in ("shed", "least_shed")),
+                f"{100 * case['avg_error']:.2f} %",
+                "" if wrong is None else str(wrong),
+                "" if of else "[green]✓[/]" if good and not wrong else "[red]✗[/]",
+            )
+    return shown
+
+
 def nodes_table(result: dict[str, Any]) -> Table:
     """The result beside what is wanted.
 
@@ -195,6 +242,45 @@ def nodes_table(result: dict[str, Any]) -> Table:
     )
     shown.caption_justify = "left"
     return shown
+
+
+def placement_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.placement.run` returns it.
+    """
+    wanted = result["wanted"]
+    loads = [load for load in result if load.isdigit()]
+    shown = Table(title="Errors under a plan, and under uniform drops", title_justify="left")
+    shown.add_column("load", justify="right")
+    for name in ("planned", "measured", "uniform", "ratio", "greatest", "uniform", "ratio"):
+        shown.add_column(name, justify="right")
+    for load in loads:
+        one = result[load]
+        off = abs(one["planned_avg_error"] - one["avg_error"]) / one["avg_error"]
+        good = load != loads[-1] or one["avg_error"] <= wanted["avg_error"]
+        shown.add_row(
+            f"{load} x",
+            f"{one['planned_avg_error']:.2%} {_mark(off <= wanted['planned_off'])}",
+            f"{one['avg_error']:.2%} {_mark(good)}",
+            f"{one['uniform_avg_error']:.2%}",
+            f"{_times(one['avg_ratio'])} {_mark(one['avg_ratio'] >= wanted['avg_ratio'])}",
+            f"{one['max_error']:.2%}",
+            f"{one['uniform_max_error']:.2%}",
+            f"{_times(one['max_ratio'])} {_mark(one['max_ratio'] >= wanted['max_ratio'])}",
+        )
+    shown.caption = (
+        "Relative errors of each query and window: their mean, and the greatest. Wanted: ratios "
+        f"of {wanted['avg_ratio']} and {wanted['max_ratio']}, planned within "
+        f"{wanted['planned_off']:.0%} of measured, {wanted['avg_error']:.0%} at {loads[-1]} x."
+    )
+    shown.caption_justify = "left"
+    return shown
+
+
+def _mark(good: bool) -> str:
+    return "[green]✓[/]" if good else "[red]✗[/]"
 
 
 def _figures(title: str, figures: Iterable[tuple[str, float, float, bool]]) -> Table:
