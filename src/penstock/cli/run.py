@@ -96,7 +96,7 @@ def played(local: Local, wanted: Asked, view: View) -> Watched:
     settings = wanted.config.run
     running = made.network.start(
         settings.checkpoint or str(local.scratch / "checkpoint"),
-        sink=made.sink if made.sink is not None else wanted.nowhere,
+        sink=made.sink,
         sinks=made.sinks,
         trigger=wanted.trigger,
         mode=settings.mode,

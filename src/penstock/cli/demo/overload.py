@@ -122,9 +122,7 @@ def measured(local: Local, config: Config) -> float:
         return sources.named(kind, {**options, "rate": _FLOOD, "most": _AT_ONCE})
 
     made = toml_network(config, local.spark, flood)
-    run = made.network.start(
-        str(local.scratch / "measured"), sink=Asked.nowhere, sinks=made.sinks, mode="off"
-    )
+    run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, mode="off")
     until = time.monotonic() + MEASURED
     while time.monotonic() < until:
         if run.wait(_POLL):
