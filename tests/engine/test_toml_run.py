@@ -49,7 +49,7 @@ def test_a_query_has_the_kind_that_it_asks_for(spark, packets):
         (
             "[query.rows]",
             "answers = 'approximate'",
-            "[query.most] answers: query 'most' has an aggr",
+            "[query.most] answers: query 'most' has a",
         ),
         ("[query.rows]", "answers = 'subset'", "[query.most] max_gap must be given for a run, got"),
         (None, "answers = 'subset'\nmax_gap = 2", "[query.rows] answers: query rows must be wind"),
