@@ -106,8 +106,7 @@ def played(local: Local, wanted: Asked, view: View) -> Watched:
         wins=settings.wins,
     )
     view.stage("waiting for the first batch")
-    found = watched(running, view, wanted.seconds)
-    return replace(found, scene=replace(found.scene, title=wanted.config.file))
+    return watched(replace(running, title=wanted.config.file), view, wanted.seconds)
 
 
 def reported(found: Watched, view: View, report: Path | None) -> None:
