@@ -16,6 +16,8 @@ from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
 from penstock.cli.explain import explain
 from penstock.cli.plan import EXAMPLE as PLAN_EXAMPLE
 from penstock.cli.plan import plan_network
+from penstock.cli.run import EXAMPLE as RUN_EXAMPLE
+from penstock.cli.run import run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a bug has a plain traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(epilog=RUN_EXAMPLE)(run)
 app.command(epilog=DEMO_EXAMPLE)(demo)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
 app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
