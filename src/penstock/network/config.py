@@ -4,7 +4,8 @@ latency = "3 seconds"                   [stream.packets]      source, event_time
 answers = "approximate"                 [relation.hosts]      path, format
                                         [view.web]            cql
                                         [query.web_bytes]     cql, weight, answers, …
-                                        [statistics.stream.packets]   rate
+[run]                                   [statistics.stream.packets]   rate
+mode = "monitor"
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from penstock.errors import complaint
+from penstock.errors import complaint, did_you_mean
 from penstock.network.cql import Definition, parse_query
 from penstock.network.graph import Graph
 from penstock.network.operators import Handle, Source
 from penstock.network.outline import outline
 from penstock.network.query import LATE
+from penstock.network.run_table import RunSettings, run_of, sink_of
 from penstock.network.settings import (
     ANSWERS,
     AnswerKind,
@@ -41,6 +43,7 @@ class Config:
         latency: how long after the end of its window an answer is due, in microseconds.
         definitions: the views, then the queries.
         statistics: what is known of the network without having run it, for `penstock plan`.
+        run: how it is run.
     """
 
     file: str
@@ -50,6 +53,7 @@ class Config:
     definitions: tuple[Definition, ...]
     queries: Mapping[str, QuerySettings]
     statistics: Table
+    run: RunSettings
 
     def outline(self) -> Graph:
         """The graph, as far as it is known without the columns of the streams."""
@@ -78,7 +82,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     penstock.network.tables.ConfigError: a.toml: [stream] must be given, got None; such as ...
     """
     top = top_table(text, file)
-    top.known("latency", "answers", "stream", "relation", "view", "query", "statistics")
+    top.known("latency", "answers", "stream", "relation", "view", "query", "statistics", "run")
     for kind, such in (("stream", "packets"), ("query", "web")):
         if not top.table(kind).values:
             message = complaint(
@@ -87,18 +91,19 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
             raise ConfigError(message)
     _each_name_once(top)
     answers = cast("AnswerKind", top.choice("answers", *ANSWERS) or "approximate")
-    latency = top.duration("latency")
-    if latency == 0:
-        raise top.refused("latency", "must be greater than 0")
+    _statistics_name_what_is_there(top)
+    run = run_of(top)
     queries = list(top.tables("query"))
+    asked = {one.name: _query(one, answers) for one in queries}
     return Config(
         file,
-        latency,
+        run.latency,
         {one.name: _stream(one) for one in top.tables("stream")},
         {one.name: _relation(one) for one in top.tables("relation")},
         (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),
-        {one.name: _query(one, answers) for one in queries},
+        asked,
         top.table("statistics"),
+        run,
     )
 
 
@@ -113,6 +118,15 @@ def _each_name_once(top: Table) -> None:
                 raise ConfigError(complaint(f"{top.place} {path}", rule, one.name))
 
 
+def _statistics_name_what_is_there(top: Table) -> None:
+    for kind in ("stream", "query"):
+        there = list(top.table(kind).values)
+        for one in top.table("statistics").tables(kind):
+            if one.name not in there:
+                rule, hint = f"must be about a {kind} of the file", did_you_mean(one.name, there)
+                raise ConfigError(complaint(one.place, rule, one.name, hint))
+
+
 def _stream(table: Table) -> StreamSettings:
     table.known(
         *("source", "options", "event_time", "slack", "late", "order", "identity"),
@@ -120,7 +134,7 @@ def _stream(table: Table) -> StreamSettings:
     )
     return StreamSettings(
         table.name,
-        table.needed("source", "such as source = 'kafka'"),
+        table.needed("source"),
         table.table("options").values,
         table.text("event_time"),
         slack_of(table),
@@ -157,7 +171,7 @@ def _view(table: Table) -> Definition:
 
 
 def _definition(table: Table, *, delivered: bool) -> Definition:
-    text = table.needed("cql", "such as cql = 'SELECT * FROM packets'")
+    text = table.needed("cql")
     return parse_query(text, table.name, delivered=delivered, place=f"{table.place} cql")
 
 
@@ -166,13 +180,14 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
-        raise table.refused("max_gap", "must be left out where answers are not 'subset'")
+        rule = "must be left out where answers are not 'subset'"
+        raise table.refused("max_gap", rule, 'or set answers = "subset"')
     weight, priority = table.number("weight"), table.number("priority", whole=True)
     return QuerySettings(
         table.name,
         1.0 if weight is None else weight,
         own,
         None if gap is None else int(gap),
-        table.table("sink").values,
+        sink_of(table),
         1 if priority is None else int(priority),
     )
