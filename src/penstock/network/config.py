@@ -4,8 +4,8 @@ latency = "3 seconds"                   [stream.packets]      source, event_time
 answers = "approximate"                 [relation.hosts]      path, format
                                         [view.web]            cql
                                         [query.web_bytes]     cql, weight, answers, …
-[run]                                   [statistics.stream.packets]   rate
-mode = "monitor"
+                                        [run]                 mode, checkpoint, trigger, …
+                                        [statistics.stream.packets]   rate
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from penstock.network.graph import Graph
 from penstock.network.operators import Handle, Source
 from penstock.network.outline import outline
 from penstock.network.query import LATE
-from penstock.network.run_table import RunSettings, run_of, sink_of
+from penstock.network.run_table import confidence_of, run_of, sink_of
 from penstock.network.settings import (
     ANSWERS,
     AnswerKind,
     QuerySettings,
     RelationSettings,
+    RunSettings,
     StreamSettings,
 )
 from penstock.network.stream_table import micros, progress_of, slack_of
@@ -40,20 +41,23 @@ class Config:
 
     Args:
         file: its name.
-        latency: how long after the end of its window an answer is due, in microseconds.
         definitions: the views, then the queries.
         statistics: what is known of the network without having run it, for `penstock plan`.
         run: how it is run.
     """
 
     file: str
-    latency: int | None
     streams: Mapping[str, StreamSettings]
     relations: Mapping[str, RelationSettings]
     definitions: tuple[Definition, ...]
     queries: Mapping[str, QuerySettings]
     statistics: Table
     run: RunSettings
+
+    @property
+    def latency(self) -> int | None:
+        """How long after the arrival of its rows an answer is due, in microseconds."""
+        return self.run.latency
 
     def outline(self) -> Graph:
         """The graph, as far as it is known without the columns of the streams."""
@@ -82,7 +86,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     penstock.network.tables.ConfigError: a.toml: [stream] must be given, got None; such as ...
     """
     top = top_table(text, file)
-    top.known("latency", "answers", "stream", "relation", "view", "query", "statistics", "run")
+    top.known("latency", "answers", "stream", "relation", "view", "query", "run", "statistics")
     for kind, such in (("stream", "packets"), ("query", "web")):
         if not top.table(kind).values:
             message = complaint(
@@ -92,18 +96,16 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     _each_name_once(top)
     answers = cast("AnswerKind", top.choice("answers", *ANSWERS) or "approximate")
     _statistics_name_what_is_there(top)
-    run = run_of(top)
     queries = list(top.tables("query"))
     asked = {one.name: _query(one, answers) for one in queries}
     return Config(
         file,
-        run.latency,
         {one.name: _stream(one) for one in top.tables("stream")},
         {one.name: _relation(one) for one in top.tables("relation")},
         (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),
         asked,
         top.table("statistics"),
-        run,
+        run_of(top),
     )
 
 
@@ -176,7 +178,7 @@ def _definition(table: Table, *, delivered: bool) -> Definition:
 
 
 def _query(table: Table, answers: AnswerKind) -> QuerySettings:
-    table.known("cql", "weight", "priority", "answers", "max_gap", "sink")
+    table.known("cql", "weight", "priority", "answers", "max_gap", "confidence", "sink")
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
@@ -190,4 +192,6 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
         None if gap is None else int(gap),
         sink_of(table),
         1 if priority is None else int(priority),
+        confidence_of(table, own),
+        "answers" in table.values,
     )

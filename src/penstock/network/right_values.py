@@ -49,6 +49,8 @@ RIGHT = {
     "mode": '"monitor"',
     "checkpoint": '"checkpoint"',
     "trigger": '"1 second"',
+    "for": '"10 minutes"',
+    "confidence": "0.99",
 }
 
 

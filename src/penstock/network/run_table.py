@@ -1,96 +1,130 @@
-"""What a TOML file says of a run: the table [run].
+"""How a network is run, and where its answers go, in the words of a TOML file.
 
-latency = "3 seconds"       how long after the end of its window an answer is due
-mode = "monitor"            "on" drops, "monitor" only counts what it would drop, "off" does neither
-checkpoint = "checkpoint"   a folder, on any file system
-trigger = "1 second"        from one batch to the next; or "available now"
+[run]                                       [query.web]
+latency = "3 seconds"                       sink = { format = "kafka", servers = …, topic = … }
+mode = "monitor"                            confidence = 0.95
+trigger = "2 seconds"
 sink = { format = "parquet", path = "answers" }
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from penstock.errors import did_you_mean
+from penstock.network.settings import MODES, Mode, RunSettings
 from penstock.network.tables import Table
 
-MODES = ("on", "monitor", "off")
 AVAILABLE_NOW = "available now"
-SINKS = {
-    "parquet": ("path",),
-    "kafka": ("servers", "topic"),
-    "console": (),
-    "memory": ("name",),
+"""The trigger of a run that ends when it has read what there is."""
+
+SINKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "parquet": (("path",), ("partition_by",)),
+    "kafka": (("servers", "topic"), ("key", "value", "options")),
+    "console": ((), ("rows", "width")),
+    "memory": ((), ("name",)),
 }
-"""Format of a sink → the keys that it needs."""
+"""Format of a sink → the keys that it needs, and those that it may have."""
 
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """How a network is run.
-
-    Args:
-        latency: how long after the end of its window an answer is due, in microseconds.
-        mode: "on", "monitor" or "off".
-        checkpoint: the checkpointLocation; `${NAME}` in it is a variable of the environment.
-        trigger: a duration from one batch to the next, or "available now"; None for at once.
-        sink: where the answers go that have no sink of their own.
-    """
-
-    latency: int | None = None
-    mode: str = "on"
-    checkpoint: str | None = None
-    trigger: str | None = None
-    sink: Mapping[str, Any] = field(default_factory=dict)
+_CONFIDENCE = 0.5, 1.0
 
 
 def run_of(top: Table) -> RunSettings:
-    """The table [run]; the latency may also stand at the top of the file.
+    """What the table [run] says; `latency` may stand above all tables as well.
 
     Args:
         top: the whole file.
     """
     table = top.table("run")
-    table.known("latency", "mode", "checkpoint", "trigger", "sink")
-    both = [one for one in (top, table) if "latency" in one.values]
-    if len(both) > 1:
-        raise table.refused("latency", "must be given once, and stands at the top of the file too")
-    latency = both[0].duration("latency") if both else None
-    if latency == 0:
-        raise both[0].refused("latency", "must be greater than 0")
+    table.known("latency", "mode", "checkpoint", "trigger", "for", "sink", "spark")
+    if "latency" in table.values and "latency" in top.values:
+        raise table.refused("latency", "must be given once, and it stands above all tables too")
     return RunSettings(
-        latency,
-        table.choice("mode", *MODES) or "on",
+        latency_of(table) or latency_of(top),
+        cast("Mode", table.choice("mode", *MODES) or "on"),
         table.text("checkpoint"),
-        _trigger(table),
+        trigger_of(table),
+        lasting(table, "for"),
         sink_of(table),
+        spark_of(table),
     )
 
 
-def sink_of(table: Table) -> Mapping[str, Any]:
-    """Where answers go; empty if it is not said.
+def latency_of(table: Table) -> int | None:
+    """How long after the arrival of its rows an answer is due, in microseconds."""
+    return lasting(table, "latency")
 
-    Args:
-        table: of a run, or of a query.
+
+def lasting(table: Table, key: str) -> int | None:
+    """A length of time that is not nothing, in microseconds."""
+    found = table.duration(key)
+    if found == 0:
+        raise table.refused(key, "must be greater than 0")
+    return found
+
+
+def trigger_of(table: Table) -> int | None:
+    """From one batch to the next, in microseconds; 0 for one that ends with what there is."""
+    value = table.text("trigger")
+    if value is None:
+        return None
+    if value == AVAILABLE_NOW:
+        return 0
+    if not value[:1].isdigit():
+        rule = f"must be a duration, such as '2 seconds', or '{AVAILABLE_NOW}'"
+        raise table.refused("trigger", rule)
+    return lasting(table, "trigger")
+
+
+def sink_of(table: Table) -> Mapping[str, Any]:
+    """Where answers go; empty if nowhere is said.
+
+    >>> sink_of(Table("a.toml", ("run",), {"sink": {"format": "parquet"}}))
+    Traceback (most recent call last):
+    penstock.network.tables.ConfigError: a.toml: [run.sink] path must be given, got None; ...
     """
     if "sink" not in table.values:
         return {}
-    sink = table.table("sink")
-    kind = sink.choice("format", *SINKS)
-    if kind is None:
-        raise sink.refused("format", "must be given", f"known: {', '.join(SINKS)}")
-    for key in SINKS[kind]:
-        sink.needed(key, f'such as {key} = "{"db:9092" if key == "servers" else "answers"}"')
-    return sink.values
+    inner = table.table("sink")
+    form = inner.choice("format", *SINKS)
+    if form is None:
+        hint = "such as sink = { format = 'parquet', path = 'answers' }"
+        raise inner.refused("format", "must be given", hint)
+    needed, more = SINKS[form]
+    inner.known("format", *needed, *more)
+    for key in needed:
+        inner.needed(key, f"a sink of format '{form}' needs {' and '.join(needed)}")
+    for key in ("key", "value", "name"):
+        inner.text(key)
+    inner.number("rows", whole=True)
+    width = inner.values.get("width", 0)
+    if not isinstance(width, int) or isinstance(width, bool) or width < 0:
+        raise inner.refused("width", "must be a whole number of at least 0")
+    inner.names("partition_by")
+    inner.table("options")
+    return inner.values
 
 
-def _trigger(table: Table) -> str | None:
-    text = table.text("trigger")
-    if text is not None and text != AVAILABLE_NOW:
-        hint = did_you_mean(text, [AVAILABLE_NOW])
-        if hint.startswith("did"):
-            raise table.refused("trigger", f"must be a duration or {AVAILABLE_NOW!r}", hint)
-        table.duration("trigger")
-    return text
+def spark_of(table: Table) -> Mapping[str, str]:
+    """Settings of Spark's session; `${NAME}` in them is a variable of the environment."""
+    inner = table.table("spark")
+    found = {}
+    for key, value in inner.values.items():
+        if not key.startswith("spark.") or isinstance(value, dict | list):
+            hint = 'such as "spark.sql.shuffle.partitions" = 8, with the quotes'
+            raise inner.refused(key, "must be a setting of Spark's", hint)
+        found[key] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found
+
+
+def confidence_of(table: Table, answers: str) -> float | None:
+    """How often the exact answer is within the bounds; None if it is not said."""
+    found = table.number("confidence")
+    if found is None:
+        return None
+    if answers != "approximate":
+        raise table.refused("confidence", "must be left out where answers are not 'approximate'")
+    least, most = _CONFIDENCE
+    if not least <= found < most:
+        raise table.refused("confidence", "must be from 0.5 to below 1", "such as 0.99")
+    return found

@@ -12,6 +12,9 @@ from penstock.windows import Late
 AnswerKind = Literal["approximate", "subset"]
 ANSWERS: tuple[AnswerKind, ...] = ("approximate", "subset")
 
+Mode = Literal["on", "monitor", "off"]
+MODES: tuple[Mode, ...] = ("on", "monitor", "off")
+
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
@@ -58,6 +61,8 @@ class QuerySettings:
         max_gap: how many windows in a row may be left out; None if any number.
         sink: where the answers go; `${NAME}` in it is a variable of the environment.
         priority: its level; 1 is the highest, and a lower one gets what is left.
+        confidence: how often the exact answer is within the bounds; None if it is not said.
+        asked: whether the query itself says what kind of answers it wants.
     """
 
     name: str
@@ -66,3 +71,29 @@ class QuerySettings:
     max_gap: int | None
     sink: Mapping[str, Any]
     priority: int = 1
+    confidence: float | None = None
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How a network is run.
+
+    Args:
+        latency: how long after the arrival of its rows an answer is due, in microseconds.
+        mode: "on" drops rows, "monitor" only says which, "off" does neither.
+        checkpoint: a folder; None for one that goes with the run.
+        trigger: from one batch to the next, in microseconds; 0 for a run that ends when it has read
+            what there is; None if it is not said.
+        length: of the run, in microseconds; None if it has no end.
+        sink: where the answers go of queries without a sink of their own.
+        spark: settings of Spark's session.
+    """
+
+    latency: int | None = None
+    mode: Mode = "on"
+    checkpoint: str | None = None
+    trigger: int | None = None
+    length: int | None = None
+    sink: Mapping[str, Any] = field(default_factory=dict)
+    spark: Mapping[str, str] = field(default_factory=dict)

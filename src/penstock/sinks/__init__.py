@@ -9,7 +9,8 @@ from penstock.sinks.console import console
 from penstock.sinks.function import function
 from penstock.sinks.kafka import kafka
 from penstock.sinks.memory import memory
+from penstock.sinks.named import named
 from penstock.sinks.parquet import parquet
 from penstock.sinks.sink import Sink
 
-__all__ = ["Sink", "console", "function", "kafka", "memory", "parquet"]
+__all__ = ["Sink", "console", "function", "kafka", "memory", "named", "parquet"]
