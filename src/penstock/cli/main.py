@@ -12,6 +12,8 @@ from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
 from penstock.cli.demo.command import demo
 from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
 from penstock.cli.explain import explain
+from penstock.cli.init import EXAMPLE as INIT_EXAMPLE
+from penstock.cli.init import init
 from penstock.cli.plan import EXAMPLE as PLAN_EXAMPLE
 from penstock.cli.plan import plan_network
 
@@ -22,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=DEMO_EXAMPLE)(demo)
+app.command(epilog=INIT_EXAMPLE)(init)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
 app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
 app.add_typer(bench.app, name="bench")

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,8 +61,10 @@ class Size:
 # The demo is mostly start-up: Java's best compiler would take more time than it saves.
 DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1")
 BENCH = Size(share=0.6, most=12, cores=2)
+RUN = Size(share=0.6, most=64)
 
 
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _SHORT = 56
 """Characters in the name of a folder that leave room for a socket in it, on every system."""
 
@@ -96,12 +98,32 @@ def memory() -> int:
 
 
 @contextmanager
-def local_spark(size: Size, *, verbose: bool) -> Iterator[Local]:
+def running_spark(size: Size, more: Mapping[str, str], *, verbose: bool) -> Iterator[Local]:
+    """The Spark that `spark-submit` has started this command with, or a local one.
+
+    Args:
+        size: of a local session.
+        more: settings of the session; of one that is there already, those that can be changed.
+        verbose: whether what a local Spark logged is shown at the end.
+    """
+    if _SUBMITTED not in os.environ:
+        with local_spark(size, verbose=verbose, more=more) as local:
+            yield local
+        return
+    with tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True) as scratch:
+        yield Local(SparkSession.builder.config(map=dict(more)).getOrCreate(), Path(scratch))
+
+
+@contextmanager
+def local_spark(
+    size: Size, *, verbose: bool, more: Mapping[str, str] | None = None
+) -> Iterator[Local]:
     """Starts Spark, and ends it with everything that it has left behind.
 
     Args:
         size: of the session.
         verbose: whether what Spark logged is shown at the end.
+        more: settings of the session.
     """
     for name in _OTHERS:
         os.environ.pop(name, None)
@@ -117,7 +139,7 @@ def local_spark(size: Size, *, verbose: bool) -> Iterator[Local]:
         scratch = Path(name)
         log = scratch / "spark.log"
         try:
-            with _java(_settings(size, scratch), log) as spark:
+            with _java({**_settings(size, scratch), **(more or {})}, log) as spark:
                 yield Local(spark, scratch)
         finally:
             if verbose and log.exists():
@@ -130,7 +152,10 @@ def _java(settings: dict[str, str], log: Path) -> Iterator[SparkSession]:
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with ExitStack() as at_end:
         with log.open("wb") as out, _interrupts_wait():
-            gateway = _launch(conf, {"stdout": out, "stderr": out}, log)
+            # In a session of its own, for Ctrl-C in a terminal goes to all of its processes: the
+            # stream is stopped by this one, and must not lose its workers before that.
+            apart = {"stdout": out, "stderr": out, "start_new_session": True}
+            gateway = _launch(conf, apart, log)
             at_end.callback(_end, gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
         at_end.callback(_stop, context, gateway)
