@@ -10,6 +10,8 @@ import penstock
 from penstock.cli import bench
 from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
 from penstock.cli.demo.command import demo
+from penstock.cli.doctor.command import EXAMPLE as DOCTOR_EXAMPLE
+from penstock.cli.doctor.command import doctor
 from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
 from penstock.cli.explain import explain
 from penstock.cli.init import EXAMPLE as INIT_EXAMPLE
@@ -19,12 +21,12 @@ from penstock.cli.plan import plan_network
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # a bug has a plain traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=DEMO_EXAMPLE)(demo)
 app.command(epilog=INIT_EXAMPLE)(init)
+app.command(epilog=DOCTOR_EXAMPLE)(doctor)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
 app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
 app.add_typer(bench.app, name="bench")

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from penstock.errors import UsageError, complaint
 from penstock.network.event_times import Column, guessed, looks_like
 from penstock.network.starter import Start, stream_name
-from penstock.sources.files import Format
-from penstock.sources.kafka import kafka
+from penstock.sources.files import Files, Format
+from penstock.sources.kafka import Kafka, kafka
 from penstock.sources.options import Options, without_login
 
 ROWS = 1_000
@@ -115,13 +115,7 @@ def sample_kafka(
 
 def _newest(spark: SparkSession, servers: str, topic: str, options: Mapping[str, str]) -> list[str]:
     for seconds in _BACK:
-        since: dict[str, object] = {}
-        if seconds is not None:
-            since["startingTimestamp"] = int((time.time() - seconds) * 1000)
-            since["startingOffsetsByTimestampStrategy"] = "latest"
-        # A topic with few records must answer at once.
-        quick = {"kafka.fetch.min.bytes": 1, "kafka.request.timeout.ms": 10_000}
-        source = kafka(servers, topic, options={**quick, **since, **options}, batch=True)
+        source = kafka(servers, topic, options={**_since(seconds), **options}, batch=True)
         try:
             values = source.raw(spark).select(F.col("value").cast("string")).limit(ROWS).collect()
         except PySparkException as error:
@@ -131,6 +125,16 @@ def _newest(spark: SparkSession, servers: str, topic: str, options: Mapping[str,
         if len(found) >= ROWS or seconds is None:
             return found
     return []
+
+
+def _since(seconds: int | None) -> dict[str, object]:
+    """Options for the records of the last seconds; a topic with few of them answers at once."""
+    quick: dict[str, object] = {"kafka.fetch.min.bytes": 1, "kafka.request.timeout.ms": 10_000}
+    if seconds is None:
+        return quick
+    since = int((time.time() - seconds) * 1000)
+    strategy = {"startingOffsetsByTimestampStrategy": "latest"}
+    return {**quick, **strategy, "startingTimestamp": since}
 
 
 def _format(path: str, found: list[str]) -> Format:
@@ -170,3 +174,22 @@ def _ddl(columns: list[Column]) -> str:
 def _quoted(name: str) -> str:
     plain = name.isidentifier() and name.isascii()
     return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+def recent(source: object, spark: SparkSession) -> DataFrame | None:
+    """Rows that are there already, as a table; None of a source that makes them as time goes.
+
+    Args:
+        source: one of ours.
+        spark: the session.
+    """
+    if isinstance(source, Kafka):
+        for seconds in _BACK:
+            options = Options({**source.options, **_since(seconds)})
+            table = replace(source, batch=True, starting="earliest", most=None, options=options)
+            rows = table.dataframe(spark)
+            if seconds is None or rows.limit(ROWS).count() >= ROWS:
+                return rows
+    if isinstance(source, Files):
+        return replace(source, batch=True, most=None).dataframe(spark)
+    return None
