@@ -21,6 +21,7 @@ from penstock.cli.plan import plan_network
 
 app = typer.Typer(
     no_args_is_help=True,
+    epilog="Example: penstock init packets -o packets.toml && penstock doctor packets.toml",
     pretty_exceptions_enable=False,  # a bug has a plain traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -44,4 +45,4 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Fast windows for Spark Structured Streaming."""
+    """Load shedding and fast windows for Spark Structured Streaming."""
