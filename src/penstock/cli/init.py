@@ -63,16 +63,25 @@ def init(
         if output is not None:
             _free(output, force=force)
         options, settings = _pairs("--option", option or []), _pairs("--spark", spark or [])
-        if source.startswith("kafka:") and not any(n.startswith("spark.jars") for n in settings):
-            settings["spark.jars.packages"] = CONNECTOR
         check_java()
-        with local_spark(DEMO, verbose=verbose, more=settings) as local:
+        more = with_connector(settings) if source.startswith("kafka:") else settings
+        with local_spark(DEMO, verbose=verbose, more=more) as local:
             start = look(local.spark, source, options, os.environ, local.scratch)
         start = replace(start, spark=settings)
         file = output or Path(f"{start.name}.toml")
         _free(file, force=force)
         write(start, file)
         print(said(start, file))
+
+
+def with_connector(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Settings of a session that has Spark's Kafka connector.
+
+    >>> with_connector({"spark.jars": "mine.jar"})
+    {'spark.jars': 'mine.jar'}
+    """
+    given = any(name.startswith("spark.jars") for name in settings)
+    return settings if given else {"spark.jars.packages": CONNECTOR, **settings}
 
 
 def look(

@@ -20,6 +20,7 @@ from penstock.cli.doctor.machine import machine
 from penstock.cli.doctor.network import answers, places
 from penstock.cli.doctor.rows import stream_checks
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
+from penstock.cli.init import CONNECTOR, with_connector
 from penstock.cli.session import DEMO, running_spark
 from penstock.engine.failures import cause
 from penstock.engine.toml_network import toml_network
@@ -79,6 +80,8 @@ def checks(file: Path, *, verbose: bool) -> Iterator[Check]:
     yield ok("file", f"{file}: {_count(streams, 'stream')}, {_count(queries, 'query')}")
     if bad:  # Spark would not start
         return
+    if "kafka" in _formats(config):
+        settings = with_connector(settings)
     try:
         with running_spark(DEMO, settings, verbose=verbose) as local:
             yield from with_spark(config, local.spark, local.scratch, os.environ)
@@ -102,7 +105,7 @@ def with_spark(
         yield wrong("Spark", f"is {spark.version}, and Python's is {pyspark.__version__}", mend)
     else:
         yield ok("Spark", f"{spark.version} at {spark.sparkContext.master}")
-    if any(kind == "kafka" for kind in _formats(config)):
+    if "kafka" in _formats(config):
         yield connector(spark)
     seen: list[Check] = []
     for one in config.streams.values():
@@ -137,8 +140,7 @@ def connector(spark: SparkSession) -> Check:
         options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}
         spark.readStream.format("kafka").options(**options).load()
     except PySparkException:
-        package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
-        mend = f'give it in [run.spark]: "spark.jars.packages" = "{package}"'
+        mend = f'give it in [run.spark]: "spark.jars.packages" = "{CONNECTOR}"'
         return wrong("connector", "Spark has no connector for Kafka", mend)
     return ok("connector", "Spark has the one for Kafka")
 
