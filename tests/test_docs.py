@@ -93,13 +93,15 @@ def commands(block: Block) -> list[list[str]]:
 
 def call(words: list[str]) -> None:
     """Runs a command, or reads it if it takes long: it must be there, with these options."""
-    group = typer.main.get_command(app)
     if words[0] not in LONG:
         result = CliRunner().invoke(app, words)
         assert (result.exit_code, result.stderr) == (0, ""), result.output
-    elif words[0] in group.commands:  # type: ignore[attr-defined]
-        name, command, rest = group.resolve_command(group.make_context("penstock", words), words)  # type: ignore[attr-defined]
-        command.make_context(name, rest, resilient_parsing=False)
+        return
+    command, name = typer.main.get_command(app), "penstock"
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+    command.make_context(name, words)
 
 
 def runs(page: Path) -> bool:
