@@ -215,7 +215,7 @@ def test_batches_that_take_no_time_at_all_cost_nothing():
 def test_memory_is_bounded():
     model = CostModel(default_prior(PIPELINE.kinds), half_life=2)
     learn(model, PIPELINE.batches(100, np.random.default_rng(0)))
-    assert len(model._seconds) == len(model._counts) == 15
+    assert len(model._seconds) == len(model._counts) == 14
     assert model.costs.batches == 100
 
 

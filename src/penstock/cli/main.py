@@ -18,6 +18,8 @@ from penstock.cli.init import EXAMPLE as INIT_EXAMPLE
 from penstock.cli.init import init
 from penstock.cli.plan import EXAMPLE as PLAN_EXAMPLE
 from penstock.cli.plan import plan_network
+from penstock.cli.run import EXAMPLE as RUN_EXAMPLE
+from penstock.cli.run import run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a bug has a plain traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(epilog=RUN_EXAMPLE)(run)
 app.command(epilog=DEMO_EXAMPLE)(demo)
 app.command(epilog=INIT_EXAMPLE)(init)
 app.command(epilog=DOCTOR_EXAMPLE)(doctor)

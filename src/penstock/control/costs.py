@@ -6,9 +6,12 @@ It is fitted anew after each batch, to the batches that it remembers (see `fitti
 less: half as much for every half-life. A batch that sheds is worth the most, since it changes what
 operators take in while the stream stays the same: only then can their costs be told apart.
 
-One slow batch is an accident and is all but ignored. Five in a row, all of them slower than the
-model can explain, are a machine that has become slower: what is remembered is restated at its new
-speed, so that the model follows at once and yet forgets nothing of how costs stand to each other.
+A batch that the model cannot explain is held back until it is clear what it was. One alone is an
+accident, and is all but ignored. Two in a row that are off by the same factor are a machine that
+has become slower or faster: what is remembered is restated at its new speed, so that the model
+follows at once and yet forgets nothing of how costs stand to each other. Learnt from at once, they
+would say that rows cost nothing: a machine becomes slower, fewer rows are kept, and batches take as
+long as before. If they are off by different factors, costs have changed, and are fitted anew.
 """
 
 from __future__ import annotations
@@ -27,8 +30,11 @@ from penstock.errors import UsageError, complaint
 
 HALF_LIFE = 30.0  # batches
 _REMEMBERED = 5  # half-lives: what is older would count for 3 % at most
-_IN_A_ROW = 5
-_SLOWER = 0.25  # by a quarter, all of them, and by twice the noise
+_KNOWN = 10  # batches, before which any can be explained by what is not yet known
+_IN_A_ROW = 2
+_HELD = 4
+_OFF = 0.25  # by a quarter, and by twice the noise
+_ALIKE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,10 @@ class CostModel:
         self.prior = prior
         self._fade = 0.5 ** (1 / half_life)
         self._believed = prior.believed
-        size = int(np.ceil(_REMEMBERED * half_life)) + _IN_A_ROW
+        size = int(np.ceil(_REMEMBERED * half_life)) + _HELD
         self._counts: deque[Floats] = deque(maxlen=size)
         self._seconds: deque[float] = deque(maxlen=size)
+        self._held: list[tuple[Floats, float, float]] = []
         self._seen = 0
         self.costs = self._named(self._fit())
 
@@ -100,15 +107,30 @@ class CostModel:
         amount("seconds", seconds)
         for name, rows in rows_in.items():
             amount(f"rows_in of {name!r}", rows)
-        self._counts.append(self.prior.counts(rows_in))
-        self._seconds.append(float(seconds))
         self._seen += 1
-        found = self._fit()
-        change = self._change(found)
-        if change is not None:
-            self._restate(change)
-            found = self._fit()
-        self.costs = self._named(found)
+        off = seconds / max(self.costs.predict(rows_in), np.finfo(float).tiny)
+        self._held.append((self.prior.counts(rows_in), float(seconds), off))
+        if self._explained(off) or self._understood():
+            for counts, took, _ in self._held:
+                self._counts.append(counts)
+                self._seconds.append(took)
+            self._held = []
+        self.costs = self._named(self._fit())
+
+    def _explained(self, off: float) -> bool:
+        """Whether a batch took about as long as was expected."""
+        limit = 1 + max(_OFF, 2 * self.costs.noise)
+        return len(self._seconds) < _KNOWN or 1 / limit <= off <= limit
+
+    def _understood(self) -> bool:
+        """Whether it is clear by now why batches took as long as they did."""
+        offs = [off for _, _, off in self._held]
+        if len(offs) >= _IN_A_ROW and (min(offs) > 1 or max(offs) < 1):
+            alike = max(offs) <= min(offs) * (1 + max(_ALIKE, self.costs.noise))
+            if alike:
+                self._restate(float(np.median(offs)))
+                return True
+        return len(offs) >= _HELD
 
     def believe(self, prior: Prior) -> None:
         """Takes another belief, as from a calibration; what was learnt of batches stays.
@@ -127,19 +149,9 @@ class CostModel:
         work = np.array(self._counts).reshape(-1, self._believed.size) * self._believed
         return fit(work, np.array(self._seconds), self._fade**ages, self.prior.spreads)
 
-    def _change(self, found: Fit) -> float | None:
-        """How many times slower the last few batches were than expected, if all of them were."""
-        if len(self._seconds) < 2 * _IN_A_ROW:
-            return None
-        expected = np.maximum(found.expected[-_IN_A_ROW:], np.finfo(float).tiny)
-        ratios = np.array(self._seconds)[-_IN_A_ROW:] / expected
-        limit = 1 + max(_SLOWER, 2 * found.noise)
-        if ratios.min() > limit or ratios.max() < 1 / limit:
-            return float(np.median(ratios))
-        return None
-
     def _restate(self, change: float) -> None:
-        for batch in range(len(self._seconds) - _IN_A_ROW):
+        """What was remembered took so many times as long on the machine as it is now."""
+        for batch in range(len(self._seconds)):
             self._seconds[batch] *= change
 
     def _named(self, found: Fit) -> Costs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,12 +19,17 @@ class Approximate:
     Args:
         confidence: how often the exact answer is within the bounds.
         bounds: from the variance of the sample, or the wider ones of Hoeffding, as in the paper.
+        weight: how much its error counts beside that of other queries.
+        priority: its level; 1 is the highest, and a lower one gets what is left.
     """
 
     confidence: float = 0.99
     bounds: Bounds = "variance"
+    weight: float = 1.0
+    priority: int = 1
 
     def __post_init__(self) -> None:
+        _check_share(self.weight, self.priority)
         if not 0.5 <= self.confidence < 1:  # noqa: PLR2004 - less is no confidence
             rule = "must be a number from 0.5 to below 1"
             raise SpecificationError(complaint("confidence", rule, self.confidence))
@@ -38,12 +44,23 @@ class Subset:
 
     Args:
         max_gap: B, how many windows in a row may be missing.
+        weight: how much its loss counts beside that of other queries.
+        priority: its level; 1 is the highest, and a lower one gets what is left.
     """
 
     max_gap: int
+    weight: float = 1.0
+    priority: int = 1
 
     def __post_init__(self) -> None:
+        _check_share(self.weight, self.priority)
         whole("max_gap", self.max_gap, least=1)
+
+
+def _check_share(weight: float, priority: int) -> None:
+    whole("priority", priority, least=1)
+    if not 0 < weight < math.inf:
+        raise SpecificationError(complaint("weight", "must be greater than 0", weight))
 
 
 AnswerKind = Approximate | Subset | None

@@ -1,27 +1,75 @@
-"""How many rows of each stream wait, by the offsets that Spark reports."""
+"""How many rows lie between two offsets: those that wait, and those of a batch."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.engine.files import Folder
 from penstock.network.operators import Source
 from penstock.sources.source import Queue
 
+_HEAD = 2
+"""Lines of an entry of the offset log before those of the sources."""
+
 
 def backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, float]:
-    """Rows that wait, where the source says so."""
+    """Rows that wait, where the source says so.
+
+    Args:
+        report: of a batch, by Spark.
+        sources: of its stream.
+    """
     found = {}
     for source, told in zip(sources, report["sources"], strict=False):
-        read, newest = told.get("endOffset"), told.get("latestOffset")
-        if not isinstance(read, dict) or not isinstance(newest, dict):
-            continue
-        origin = source.origin.of if source.origin is not None else None
-        if isinstance(origin, Queue):
-            found[source.name] = origin.behind(read, newest)
-        elif all(isinstance(partitions, dict) for partitions in newest.values()):
-            found[source.name] = _records(read, newest)
+        rows = between(source, told.get("endOffset"), told.get("latestOffset"))
+        if rows is not None:
+            found[source.name] = rows
     return found
+
+
+def rows_of_batch(
+    checkpoint: str, batch: int, sources: Sequence[Source]
+) -> dict[str, float] | None:
+    """The rows that a batch took from each stream, before Spark tells; None if offsets do not say.
+
+    Args:
+        checkpoint: of the stream.
+        batch: its id; it may be running.
+        sources: of the stream.
+    """
+    log = Folder(checkpoint, "offsets")
+    try:
+        before, after = (_offsets(log.read(str(number))) for number in (batch - 1, batch))
+    except (OSError, ValueError):
+        return None
+    found = {}
+    # A stream that is read twice stands there twice, with the same offsets.
+    for source, read, newest in zip(sources, before, after, strict=False):
+        rows = between(source, read, newest)
+        if rows is None:
+            return None
+        found[source.name] = rows
+    return found if len(found) == len(sources) else None
+
+
+def between(source: Source, read: object, newest: object) -> float | None:
+    """The rows from one offset to another; None if offsets do not tell.
+
+    Args:
+        source: the stream.
+        read: where a batch has ended.
+        newest: how far the source can be read.
+    """
+    if not isinstance(read, dict) or not isinstance(newest, dict):
+        return None
+    origin = source.origin.of if source.origin is not None else None
+    if isinstance(origin, Queue):
+        return origin.behind(read, newest)
+    if all(isinstance(partitions, dict) for partitions in newest.values()):
+        return _records(read, newest)
+    return None
 
 
 def _records(read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
@@ -32,3 +80,8 @@ def _records(read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
         for partition, at in partitions.items()
     )
     return float(max(0, behind))
+
+
+def _offsets(entry: bytes) -> list[object]:
+    lines = entry.decode().splitlines()[_HEAD:]
+    return [None if line == "-" else json.loads(line) for line in lines]

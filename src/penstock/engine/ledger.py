@@ -10,6 +10,7 @@ ends.
 from __future__ import annotations
 
 import json
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,10 @@ from penstock.engine.watermark import watermark_in
 from penstock.network.operators import Aggregate
 
 FOLDER = "penstock/ledger"
+
+_GAPS = 100
+"""Gaps that are remembered, of each query."""
+
 SCHEMA = (
     "query string, window_start timestamp, window_end timestamp, fate string, decision bigint, "
     "batch bigint"
@@ -36,10 +41,14 @@ class Ledger:
     Args:
         shedder: what decides.
         metric: the name under which Spark tells which windows were delivered.
+        fates: query → how many of its windows had each fate, since this run began.
+        gaps: query → the last windows that were not delivered, by their end in microseconds.
     """
 
     shedder: Shedder
     metric: str
+    fates: dict[str, Counter[str]] = field(default_factory=dict)
+    gaps: dict[str, deque[tuple[int, str]]] = field(default_factory=dict)
     _done: set[int] = field(default_factory=set)
 
     def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
@@ -51,8 +60,16 @@ class Ledger:
                 continue
             self._done.add(batch)
             rows = self._entries(batch, report.get("observedMetrics", {}))
+            self._note(rows)
             if rows:
                 folder.write(str(batch), "\n".join(map(json.dumps, rows)).encode())
+
+    def _note(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        for row in rows:
+            self.fates.setdefault(row["query"], Counter())[row["fate"]] += 1
+            if row["fate"] not in ("delivered", "empty"):
+                gaps = self.gaps.setdefault(row["query"], deque(maxlen=_GAPS))
+                gaps.appendleft((row["window_end"], row["fate"]))
 
     def _entries(self, batch: int, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
         offsets = Folder(self.shedder.checkpoint, "offsets")

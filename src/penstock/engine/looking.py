@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from penstock.control.moments import Answers, Moments
 from penstock.engine.frame import AGGREGATE, SQUARES, TOTAL
-from penstock.engine.groups import ROWS
+from penstock.engine.groups import ROWS, stands_for
+from penstock.engine.lowering import SUMMED
 from penstock.engine.part import Part
 from penstock.network.operators import Aggregate
 
@@ -50,22 +51,35 @@ def _sums(part: Part, number: Mapping[int, Aggregate]) -> list[Column]:
     """Rows, sum and sum of squares of what each query sums."""
     of, nothing = F.col(AGGREGATE), F.lit(0.0)
     both = {n: _moments(part, aggregate) for n, aggregate in number.items()}
-    total, squares = (
-        F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in both.items())) for i in (0, 1)
+    rows, total, squares = (
+        F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in both.items()))
+        for i in range(3)
     )
     return [
-        F.sum(ROWS).cast("double").alias("rows"),
+        F.sum(rows).alias("rows"),
         F.coalesce(F.sum(total), nothing).alias("total"),
         F.coalesce(F.sum(squares), nothing).alias("squares"),
     ]
 
 
-def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column]:
-    """The sum, and the sum of squares, of what a query sums; one that counts sums ones."""
+def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column, Column]:
+    """How many rows a query has, their sum, and their sum of squares; one that counts sums ones.
+
+    Of a sample it is what the sample stands for: how hard a query is to sample does not depend on
+    how much is dropped now.
+    """
     slots = part.slots[aggregate]
+
+    def whole(name: str) -> Column:
+        return F.col(slots.get(stands_for(name)) or slots.get(name, name))
+
+    rows = whole(ROWS)
     if SQUARES in slots:
-        return F.col(slots[TOTAL]), F.col(slots[SQUARES])
-    return F.col(ROWS), F.col(ROWS)
+        return rows, whole(TOTAL), whole(SQUARES)
+    summed = next((name for name in slots if name.startswith(f"{SUMMED} ")), None)
+    if summed is None:
+        return rows, rows, rows
+    return rows, whole(summed), whole(summed.replace(SUMMED, SQUARES, 1))
 
 
 def _key_slots(part: Part, aggregate: Aggregate) -> list[str]:

@@ -33,11 +33,13 @@ from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
 from penstock.engine.results import rows_of
+from penstock.engine.shed_accounts import shed_at, taken_by
 from penstock.network.operators import (
     Aggregate,
     Operator,
     Source,
     base,
+    depth,
     feeds,
     inputs,
     kind,
@@ -191,11 +193,11 @@ class Measure:
     def _observation(self, report: Mapping[str, Any]) -> Observation:
         graph = self.part.graph
         rows = self._rows(report)
-        out = self._rows_out(rows)
+        out = self._rows_out(rows, report)
         known = {one for operators in self.part.on_windows.values() for one in operators}
         flows = {
             graph.names[one]: Flow(
-                rows[one.name] if isinstance(one, Source) else sum(out[i] for i in inputs(one)),
+                self._rows_in(one, rows, out, report),
                 None if isinstance(one, Aggregate) and one not in known else out[one],
             )
             for one in graph.operators
@@ -212,6 +214,20 @@ class Measure:
             queries=self._answers(),
         )
 
+    def _rows_in(
+        self,
+        one: Operator,
+        rows: Mapping[str, float],
+        out: Mapping[Operator, float],
+        report: Mapping[str, Any],
+    ) -> float:
+        """What an operator worked on: rows that were dropped before it are no work."""
+        if isinstance(one, Source):
+            return rows[one.name]
+        if isinstance(one, Aggregate) and depth(one) == 1 and self.part.shared_sheds:
+            return taken_by(self.part, one, report)
+        return sum(out[i] for i in inputs(one))
+
     def _rows(self, report: Mapping[str, Any]) -> dict[str, float]:
         sources = self.part.graph.sources
         told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
@@ -223,15 +239,21 @@ class Measure:
             for source, rows in zip(sources, told, strict=False)
         }
 
-    def _rows_out(self, rows: Mapping[str, float]) -> dict[Operator, float]:
+    def _rows_out(
+        self, rows: Mapping[str, float], report: Mapping[str, Any]
+    ) -> dict[Operator, float]:
         """Rows that each operator hands on; of windows that nothing stands on they are unknown."""
         names = self.part.graph.names
+        stayed = dict(rows)
+        if self.part.shared_sheds:
+            for source in self.part.shared.rows:
+                stayed[source.name] -= min(rows[source.name], shed_at(self.part, source, report))
 
         def handed_on(feed: Operator) -> float:
             of = base(feed)
             if isinstance(of, Aggregate):
                 return self._passed[feed]
-            whole = rows[of.name]
+            whole = stayed[of.name]
             return whole if feed == of else whole * self._shares.get(_key(feed, names), 1.0)
 
         return {one: sum(map(handed_on, feeds(one))) for one in self.part.graph.operators}

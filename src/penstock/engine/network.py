@@ -19,18 +19,22 @@ from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
 from penstock.engine.record import forget_network, remember_network, remembered_folds
 from penstock.engine.run import METRIC
-from penstock.engine.shedder import MODES, Mode, Shed
+from penstock.engine.shedder import Mode
 from penstock.engine.stream import Stream
+from penstock.engine.wanted import wanted
 from penstock.engine.watermark import late_watermark
 from penstock.engine.window_query import WindowQuery, checked_checkpoint
 from penstock.errors import PenstockError, SpecificationError, UsageError, complaint
 from penstock.network.graph import Graph
 from penstock.network.operators import Aggregate, Operator, depth, upstream
 from penstock.network.render import svg, text
+from penstock.planning.limits import Winner
 from penstock.windows import Kind, choose
+from penstock.windows.durations import Duration
 
 if TYPE_CHECKING:
-    from penstock.engine.network_run import NetworkRun, Sink
+    from penstock.engine.deliver import Sink
+    from penstock.engine.network_run import NetworkRun
 
 SHARED_KINDS = (Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
 
@@ -138,6 +142,10 @@ class Network:
         mode: Mode = "on",
         keep: float | Mapping[str, float] = 1.0,
         drop: float | Mapping[str, float] = 0.0,
+        latency: Duration | None = None,
+        max_error: float | None = None,
+        max_loss: float | None = None,
+        wins: Winner = "latency",
     ) -> NetworkRun:
         """Starts the network as a stream.
 
@@ -153,8 +161,14 @@ class Network:
                 name; `run.shed()` changes it.
             drop: the share of windows to drop, of all queries with subset answers or of each by
                 name.
+            latency: the target, such as "3 s": rows are answered within it, and what is too much
+                for that is dropped. It decides about `keep` and `drop` by itself.
+            max_error: the relative error that approximate answers may be expected to have.
+            max_loss: the share of its windows that a query with subset answers may lose.
+            wins: what is kept if the latency needs more than that, or than gap tolerances allow:
+                "latency", or "answers".
         """
-        from penstock.engine.network_run import launch  # noqa: PLC0415 - it needs this class
+        from penstock.engine.launch import launch  # noqa: PLC0415 - it needs this class
 
         if not self.is_streaming:
             hint = "use batch() for a batch"
@@ -170,11 +184,11 @@ class Network:
             missing = [name for name in self.queries if name not in own]
             raise UsageError(complaint("start()", "needs a sink for every query", missing))
         checkpoint = checked_checkpoint(checkpoint)
-        if mode not in MODES:
-            raise UsageError(complaint("mode", f"must be one of {', '.join(MODES)}", mode))
+        limits = max_error, max_loss, wins
+        asked = wanted(mode, keep, drop, latency, limits=limits, kinds=self.kinds)
         new = remember_network(checkpoint, str(self))
         try:
-            return launch(self, checkpoint, sink, own, trigger=trigger, shed=Shed(mode, keep, drop))
+            return launch(self, checkpoint, sink, own, trigger=trigger, wanted=asked)
         except PenstockError:
             if new:
                 forget_network(checkpoint)

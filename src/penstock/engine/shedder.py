@@ -52,15 +52,6 @@ _AHEAD = 4
 """Windows are decided so many times as far ahead as a batch has gone."""
 
 
-@dataclass(frozen=True)
-class Shed:
-    """How much a user sheds by hand."""
-
-    mode: Mode = "on"
-    keep: float | Mapping[str, float] = 1.0
-    drop: float | Mapping[str, float] = 0.0
-
-
 @dataclass
 class Shedder:
     """What is dropped of a part of a network, from batch to batch.
@@ -269,6 +260,13 @@ class Shedder:
             on = [d.keep for d in plan.random if d.arc.after in path and d.arc.before in path]
             shares.append(min(on, default=1.0))
         return max(shares)
+
+    def keep_of(self, name: str) -> float:
+        """The share of a query's rows that is kept from the next batch on."""
+        with self._lock:
+            plan = self.plan
+        ones = [a for a in upstream(self.part.graph.queries[name]) if isinstance(a, Aggregate)]
+        return min((self._keep(a, plan) for a in ones if depth(a) == 1), default=1.0)
 
     def _droppable(self, state: Decisions) -> Decisions:
         """The decisions, with those of aggregates below that follow from those above."""

@@ -22,6 +22,9 @@ from penstock.network.settings import QuerySettings
 from penstock.network.tables import ConfigError
 from penstock.sources import named
 
+CONFIDENCE = 0.99
+"""How often the exact answer is within the bounds, if nothing is said."""
+
 
 @dataclass(frozen=True)
 class TomlNetwork:
@@ -98,10 +101,9 @@ def _kind(query: WindowQuery, settings: QuerySettings) -> WindowQuery:
         if settings.max_gap is None:
             hint = "how many windows in a row may be missing, such as max_gap = 5"
             raise ConfigError(complaint("max_gap", "must be given for a run", None, hint))
-        return query.subset(settings.max_gap)
-    if settings.confidence is not None:
-        return query.approximate(settings.confidence)
-    return query.approximate()
+        return query.subset(settings.max_gap, weight=settings.weight, priority=settings.priority)
+    sure = CONFIDENCE if settings.confidence is None else settings.confidence
+    return query.approximate(sure, weight=settings.weight, priority=settings.priority)
 
 
 def _sink(settings: Mapping[str, object], environ: Mapping[str, str], place: str) -> sinks.Sink:

@@ -121,22 +121,33 @@ class WindowQuery:
         """The same query, with a name in a network."""
         return replace(self, name=name)
 
-    def approximate(self, confidence: float = 0.99, bounds: Bounds = "variance") -> Self:
+    def approximate(
+        self,
+        confidence: float = 0.99,
+        bounds: Bounds = "variance",
+        *,
+        weight: float = 1.0,
+        priority: int = 1,
+    ) -> Self:
         """The same query, whose answers may come from a sample, with bounds for the error.
 
         Args:
             confidence: how often the exact answer is within the bounds.
             bounds: "variance", or "hoeffding" for the wider ones of the paper.
+            weight: how much its error counts beside that of other queries.
+            priority: its level; 1 is the highest, and a lower one gets what is left.
         """
-        return replace(self, answers=Approximate(confidence, bounds))
+        return replace(self, answers=Approximate(confidence, bounds, weight, priority))
 
-    def subset(self, max_gap: int) -> Self:
+    def subset(self, max_gap: int, *, weight: float = 1.0, priority: int = 1) -> Self:
         """The same query, of which windows may be missing; those that come are exact.
 
         Args:
             max_gap: how many windows in a row may be missing.
+            weight: how much its loss counts beside that of other queries.
+            priority: its level; 1 is the highest, and a lower one gets what is left.
         """
-        return replace(self, answers=Subset(max_gap))
+        return replace(self, answers=Subset(max_gap, weight, priority))
 
     def results(self) -> Stream:
         """The answers as a stream, for filters and windows over windows.

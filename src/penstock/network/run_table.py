@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from penstock.network.settings import MODES, Mode, RunSettings
+from penstock.network.settings import MODES, WINNERS, Mode, RunSettings, Winner
 from penstock.network.tables import Table
 
 AVAILABLE_NOW = "available now"
@@ -36,7 +36,10 @@ def run_of(top: Table) -> RunSettings:
         top: the whole file.
     """
     table = top.table("run")
-    table.known("latency", "mode", "checkpoint", "trigger", "for", "sink", "spark")
+    table.known(
+        *("latency", "mode", "checkpoint", "trigger", "for", "sink", "spark"),
+        *("max_error", "max_loss", "wins"),
+    )
     if "latency" in table.values and "latency" in top.values:
         raise table.refused("latency", "must be given once, and it stands above all tables too")
     return RunSettings(
@@ -47,6 +50,9 @@ def run_of(top: Table) -> RunSettings:
         lasting(table, "for"),
         sink_of(table),
         spark_of(table),
+        table.number("max_error"),
+        _share(table, "max_loss"),
+        cast("Winner", table.choice("wins", *WINNERS) or "latency"),
     )
 
 
@@ -60,6 +66,13 @@ def lasting(table: Table, key: str) -> int | None:
     found = table.duration(key)
     if found == 0:
         raise table.refused(key, "must be greater than 0")
+    return found
+
+
+def _share(table: Table, key: str) -> float | None:
+    found = table.number(key)
+    if found is not None and found > 1:
+        raise table.refused(key, "must be a share from 0 to 1", "such as 0.2")
     return found
 
 

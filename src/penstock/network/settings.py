@@ -15,6 +15,9 @@ ANSWERS: tuple[AnswerKind, ...] = ("approximate", "subset")
 Mode = Literal["on", "monitor", "off"]
 MODES: tuple[Mode, ...] = ("on", "monitor", "off")
 
+Winner = Literal["latency", "answers"]
+WINNERS: tuple[Winner, ...] = ("latency", "answers")
+
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
@@ -88,6 +91,9 @@ class RunSettings:
         length: of the run, in microseconds; None if it has no end.
         sink: where the answers go of queries without a sink of their own.
         spark: settings of Spark's session.
+        max_error: the relative error that approximate answers may be expected to have.
+        max_loss: the share of its windows that a query with subset answers may lose.
+        wins: what is kept where the latency needs more than that.
     """
 
     latency: int | None = None
@@ -97,3 +103,6 @@ class RunSettings:
     length: int | None = None
     sink: Mapping[str, Any] = field(default_factory=dict)
     spark: Mapping[str, str] = field(default_factory=dict)
+    max_error: float | None = None
+    max_loss: float | None = None
+    wins: Winner = "latency"

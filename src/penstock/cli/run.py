@@ -1,0 +1,118 @@
+"""`penstock run`: a network of a file as a stream, watched while it runs, reported when it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from penstock.cli.asked import Asked, asked
+from penstock.cli.failures import Verbose, one_line_errors
+from penstock.cli.java import check_java
+from penstock.cli.session import RUN, Local, running_spark
+from penstock.cli.watch import Watched, watched
+from penstock.engine.toml_network import toml_network
+from penstock.view.live import View
+from penstock.view.report import write_report
+from penstock.view.report.write import writable
+from penstock.view.summary import summary
+
+EXAMPLE = "Example: penstock run examples/packets.toml --for 60s --mode monitor --report report"
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The network.")],
+    *,
+    length: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="How long it runs; else until Ctrl-C."),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|monitor|off",
+            help="Drop rows if there are too many; say only what would be dropped; do neither.",
+        ),
+    ] = None,
+    latency: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="How long after a row arrives it is answered."),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Play recordings and made-up packets so many times faster."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a report of the run into this folder."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Where it goes on when it is started again."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON; all else goes to stderr.")
+    ] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run a network, and show how it does. Ctrl-C ends it; the report is written all the same."""
+    with one_line_errors(verbose=verbose), ExitStack() as at_end:
+        wanted = asked(
+            file, length=length, mode=mode, latency=latency, speed=speed, checkpoint=checkpoint
+        )
+        if report is not None:
+            writable(report)
+        check_java()
+        if as_json:  # a sink may print
+            at_end.enter_context(redirect_stdout(sys.stderr))
+        view = at_end.enter_context(View(Console(highlight=False, stderr=as_json)))
+        view.stage("starting Spark")
+        with running_spark(RUN, wanted.spark, verbose=verbose) as local:
+            found = played(local, wanted, view)
+        _reported(found, view, report)
+    if as_json:
+        print(json.dumps(_values(found, report), indent=2))
+    with one_line_errors(verbose=verbose):
+        if found.failure is not None:
+            raise found.failure
+
+
+def played(local: Local, wanted: Asked, view: View) -> Watched:
+    view.stage("looking at the streams")
+    made = toml_network(wanted.config, local.spark, wanted.load)
+    settings = wanted.config.run
+    running = made.network.start(
+        settings.checkpoint or str(local.scratch / "checkpoint"),
+        sink=made.sink if made.sink is not None else wanted.nowhere,
+        sinks=made.sinks,
+        trigger=wanted.trigger,
+        mode=settings.mode,
+        latency=wanted.latency,
+        max_error=settings.max_error,
+        max_loss=settings.max_loss,
+        wins=settings.wins,
+    )
+    view.stage("waiting for the first batch")
+    found = watched(running, view, wanted.seconds)
+    return replace(found, scene=replace(found.scene, title=wanted.config.file))
+
+
+def _reported(found: Watched, view: View, report: Path | None) -> None:
+    more: dict[str, str] = {"ended": found.ended}
+    if report is not None:
+        missing = write_report(report, found.scene)
+        more["report"] = str(report / "report.html") + (f"; {missing}" if missing else "")
+    view.end(summary(found.scene), more)
+
+
+def _values(found: Watched, report: Path | None) -> dict[str, object]:
+    failure = None if found.failure is None else str(found.failure)
+    where = None if report is None else str(report)
+    more = {"ended": found.ended, "failure": failure, "report": where}
+    return {**summary(found.scene).to_json(), **more}

@@ -1,0 +1,198 @@
+"""What happened, batch by batch: Spark's reports and our decisions become statuses.
+
+Spark tells of a batch when it is committed, so the status of a batch comes with the next one, or
+when the stream ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from penstock.control.status import DropStatus, Phase, QueryStatus, Status
+from penstock.drops.kinds import kind_name
+from penstock.drops.plan import Plan
+from penstock.engine.backlog import backlog
+from penstock.engine.ledger import Ledger
+from penstock.engine.part import Part
+from penstock.engine.pulse import Beat, Pulse, response
+from penstock.engine.regulation import Regulation
+from penstock.engine.shed_accounts import reported, shed_at
+from penstock.engine.shedder import Shedder
+from penstock.planning.regulator import Decision
+
+KEPT = 5_000
+"""Statuses that are kept."""
+
+WARM_UP = 3
+"""Batches in which nothing is learnt."""
+
+
+@dataclass
+class Chronicle:
+    """The statuses of a part of a network.
+
+    Args:
+        part: what runs.
+        pulse: its clock.
+        shedder: what drops; None if nothing may be.
+        regulation: what decides; None if no latency was asked for.
+        ledger: of its windows.
+        statuses: of its batches.
+        totals: query → what became of its rows since the start.
+    """
+
+    part: Part
+    pulse: Pulse
+    shedder: Shedder | None = None
+    regulation: Regulation | None = None
+    ledger: Ledger | None = None
+    statuses: deque[Status] = field(default_factory=lambda: deque(maxlen=KEPT))
+    totals: dict[str, Counter[str]] = field(default_factory=dict)
+    _last: Beat | None = None
+    _seen: int = 0
+    _told: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """Enters the batches that Spark has told of; those that are known stay as they are."""
+        with self._lock:
+            for report in reports:
+                if self._last is not None and report["batchId"] <= self._last.batch:
+                    continue
+                beat = Beat.of(report)
+                self._seen += 1
+                accounts = {name: self._account(name, report) for name in self.part.graph.queries}
+                self.statuses.append(self._status(beat, report, accounts))
+                self._last = beat
+
+    def _account(self, name: str, report: Mapping[str, Any]) -> dict[str, int]:
+        """What became of a query's rows in a batch, added to what did before."""
+        found = reported(self.part, name, report)
+        self.totals.setdefault(name, Counter()).update(found)
+        return found
+
+    def _status(
+        self, beat: Beat, report: Mapping[str, Any], accounts: Mapping[str, Mapping[str, int]]
+    ) -> Status:
+        part, last = self.part, self._last
+        rows, seconds = int(report["numInputRows"]), beat.ended - beat.began
+        scans = max(part.scans(source) for source in part.graph.sources)
+        rows //= scans
+        collected = self.pulse.collecting(beat.began, last)
+        span = beat.began - last.began if last is not None else None
+        arriving = rows / span if span else None
+        shed = sum(shed_at(part, s, report) for s in part.shared.rows) if self.shedder else 0
+        decision = self.regulation.decisions.get(beat.batch) if self.regulation else None
+        admitted = decision.admitted if decision is not None else None
+        waiting = backlog(report, part.graph.sources)
+        waits = sum(waiting.values()) if waiting else None
+        waited = (waits or 0.0) / arriving if arriving else 0.0
+        times = [
+            response(share, beat.began, collected, beat.ended, waited) if rows else None
+            for share in (0.95, 0.5)
+            if collected is not None
+        ] or [None, None]
+        demand = admitted.overload if admitted is not None else None
+        return Status(
+            at=beat.ended,
+            batch=beat.batch,
+            seconds=seconds,
+            rows=rows,
+            shed=shed,
+            arriving=arriving,
+            taking=(rows - shed) / max(seconds, span or 0.0, 1e-3),
+            capacity=arriving / demand if arriving and demand else None,
+            demand=demand,
+            backlog=waits,
+            target=self.regulation.regulator.target if self.regulation is not None else None,
+            response=times[0],
+            median=times[1],
+            keep=admitted.keep if admitted is not None else 1.0,
+            phase=self._phase(),
+            reason=admitted.reason if admitted is not None else "",
+            drops=self._drops(decision),
+            queries=tuple(self._query(name, accounts[name], decision) for name in accounts),
+            problems=self._problems(),
+        )
+
+    def _phase(self) -> Phase:
+        if self.shedder is None or self.shedder.mode == "off":
+            return "off"
+        if self.shedder.mode == "monitor":
+            return "monitor"
+        if self._plan != Plan():
+            return "shedding"
+        return "warm-up" if self.regulation is not None and self._seen <= WARM_UP else "exact"
+
+    @property
+    def _plan(self) -> Plan:
+        return self.shedder.plan if self.shedder is not None else Plan()
+
+    def _drops(self, decision: Decision | None) -> tuple[DropStatus, ...]:
+        plan = self._plan
+        planned = decision.planned if decision is not None else None
+        reasons = planned.reasons if planned is not None else {}
+        users = self.part.graph
+        below = {users.names[op]: users.users[op] for op in users.operators}
+        random = [
+            DropStatus(
+                after=drop.arc.after,
+                before=drop.arc.before,
+                keep=drop.keep,
+                queries=tuple(below.get(drop.arc.before, (drop.arc.before,))),
+                reason=reasons.get(drop.arc, ""),
+            )
+            for drop in plan.random
+        ]
+        windows = [
+            DropStatus(
+                after=drop.arc.after,
+                before=drop.arc.before,
+                drop=drop.p,
+                queries=drop.queries,
+                reason=reasons.get(drop.arc, ""),
+            )
+            for drop in plan.windows
+        ]
+        return (*random, *windows)
+
+    def _query(
+        self, name: str, account: Mapping[str, int], decision: Decision | None
+    ) -> QueryStatus:
+        kind = cast(
+            'Literal["exact", "approximate", "subset"]', kind_name(self.part.kinds.get(name))
+        )
+        plan = self._plan
+        fates = (self.ledger.fates.get(name) if self.ledger is not None else None) or Counter()
+        outcome = None
+        if decision is not None and decision.planned is not None:
+            outcome = decision.planned.outcomes.get(name)
+        return QueryStatus(
+            name=name,
+            kind=kind,
+            rows_in=account.get("rows_in", 0),
+            shed=account.get("shed_at_stream", 0) + account.get("shed_on_the_way", 0),
+            not_asked=account.get("not_asked", 0),
+            taken=account.get("taken", 0),
+            keep=self.shedder.keep_of(name) if self.shedder is not None else 1.0,
+            drop=max(
+                [d.p for d in plan.windows if name in d.queries] + [1.0 * (name in plan.closed)]
+            ),
+            error=outcome.error if outcome is not None else None,
+            delivered=fates.get("delivered", 0),
+            dropped=sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "lost")),
+        )
+
+    def _problems(self) -> tuple[str, ...]:
+        found: list[str] = []
+        if self.shedder is not None:
+            found += self.shedder.problems[self._told :]
+            self._told = len(self.shedder.problems)
+        if self.regulation is not None:
+            found += self.regulation.problems
+            self.regulation.problems.clear()
+        return tuple(found)

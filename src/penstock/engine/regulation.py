@@ -1,0 +1,116 @@
+"""The control point: at the end of a batch it is decided what the next one drops.
+
+progress of N-1 ─► statistics ─┐
+offsets of N, the clock ───────┼─► regulator ─► plan ─► record of N+1
+                               │
+whatever fails here, the stream goes on with the last plan
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+from penstock.drops.plan import Arc, Plan, RandomDrop
+from penstock.engine.backlog import rows_of_batch
+from penstock.engine.measure import Measure
+from penstock.engine.pulse import Beat, Pulse, response
+from penstock.engine.shedder import Shedder
+from penstock.network.operators import inputs
+from penstock.planning.regulator import Decision, Ended, Regulator
+from penstock.planning.sampling import LEAST
+
+_log = logging.getLogger(__name__)
+
+_KEPT = 200
+"""Decisions that are remembered until Spark has told of their batch."""
+
+
+@dataclass
+class Regulation:
+    """Regulates a part of a network while it runs.
+
+    Args:
+        regulator: decides.
+        shedder: writes down what is decided.
+        measure: knows what was learnt.
+        pulse: the clock.
+        decisions: batch → what was decided at its end.
+        problems: since somebody last asked.
+    """
+
+    regulator: Regulator
+    shedder: Shedder
+    measure: Measure
+    pulse: Pulse
+    decisions: dict[int, Decision] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def decide(self, batch: int) -> None:
+        """Says what is dropped from the next batch on.
+
+        Args:
+            batch: the one that is ending.
+        """
+        if self.shedder.mode == "off":
+            return
+        try:
+            ended = self._ended(batch)
+            if ended is None:
+                return
+            decision = self.regulator.step(ended, self.measure.statistics.now)
+            self.shedder.ask(self._plan(decision))
+        except Exception as error:  # noqa: BLE001 - a stream is not stopped by its controller
+            _log.exception("the controller failed at batch %s: the last plan stays", batch)
+            self.problems.append(
+                f"the controller failed at batch {batch}, the last plan stays: {error}"
+            )
+            return
+        self.problems += [note for note in decision.notes if note not in self.problems]
+        self.decisions[batch] = decision
+        self.decisions.pop(batch - _KEPT, None)
+        _log.info("batch %s: %s", batch, decision.admitted.reason)
+
+    def _ended(self, batch: int) -> Ended | None:
+        """What is known of the batch; None if it brought nothing, or is the first."""
+        last = Beat.of(self.measure.last) if self.measure.last is not None else None
+        began, now = self.pulse.began(last), self.pulse.clock()
+        collected = self.pulse.collecting(began, last)
+        overhead = self.pulse.overhead(last)
+        rows = rows_of_batch(self.shedder.checkpoint, batch, self.measure.part.graph.sources)
+        if rows is None and last is not None:
+            rows = self._expected(began - last.began)
+        if not rows or not any(rows.values()) or last is None:
+            return None
+        took = now - began
+        return Ended(
+            rows=rows,
+            # The rate is that of the whole time since the last look, also if rows came at its end.
+            collected=began - last.began,
+            seconds=took,
+            overhead=overhead,
+            response=response(0.95, began, collected or 0.0, now + overhead, 0.0),
+            dropped=self.shedder.mode == "on",
+        )
+
+    def _expected(self, seconds: float) -> dict[str, float]:
+        """Where offsets do not tell how many rows a batch has, as many as usual."""
+        streams = self.measure.statistics.now.streams
+        return {name: (one.rate or 0.0) * seconds for name, one in streams.items()}
+
+    def _plan(self, decision: Decision) -> Plan:
+        if decision.planned is None:
+            return Plan()
+        plan, graph = decision.planned.plan, self.measure.part.graph
+        # A query with approximate answers has no windows to drop: next to nothing is kept for it.
+        sampled = [name for name in plan.closed if name not in self.shedder.targets]
+        least = [
+            RandomDrop(Arc(graph.names[inputs(graph.queries[name])[0]], name), LEAST)
+            for name in sampled
+        ]
+        arcs = {drop.arc for drop in least}
+        return Plan(
+            (*(drop for drop in plan.random if drop.arc not in arcs), *least),
+            plan.windows,
+            tuple(name for name in plan.closed if name in self.shedder.targets),
+        )

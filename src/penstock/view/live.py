@@ -1,0 +1,97 @@
+"""What is shown while a run goes on: a picture in a terminal, a line for each batch elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from penstock.view.scene import Scene
+from penstock.view.summary import Summary
+from penstock.view.terminal import Moment, frame, plain
+
+_NARROW, _LOW = 40, 12
+"""A terminal that says it is smaller does not know its size."""
+
+
+class View:
+    """Shows a run; as a context it leaves no spinner behind.
+
+    Args:
+        console: where to.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._live: Live | None = None
+        self._status = console.status("")
+        self._said = float("-inf")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def stage(self, text: str) -> None:
+        """Says what is being waited for while there is nothing else to show."""
+        if self.console.is_terminal:
+            self._status.update(text)
+            self._status.start()
+        else:
+            self.console.print(text, highlight=False)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Shows the run while the body lasts; the last picture stays."""
+        if not self.console.is_terminal:
+            yield
+            return
+        self._status.stop()
+        with Live(console=self.console, auto_refresh=False) as self._live:
+            yield
+        self._live = None
+
+    def show(self, scene: Scene, moment: Moment) -> None:
+        """Shows the run as it is now.
+
+        Args:
+            scene: the run.
+            moment: how long it has been.
+        """
+        if self._live is not None:
+            width, height = self.console.size
+            room = max(width, _NARROW), max(height, _LOW) - 1
+            self._live.update(frame(scene, moment, *room), refresh=True)
+            return
+        for status in scene.statuses:
+            if status.at > self._said:  # batches of several streams have the same numbers
+                self._said = status.at
+                self.console.print(plain(status), highlight=False, markup=False, soft_wrap=True)
+
+    def end(self, found: Summary, more: dict[str, str]) -> None:
+        """Shows the summary.
+
+        Args:
+            found: what the run came to.
+            more: lines that come after it, such as where the report is.
+        """
+        self._status.stop()
+        lines = {**found.lines(), **more}
+        if not self.console.is_terminal:
+            for name, text in lines.items():
+                self.console.out(f"{name:<10}{text}", highlight=False)
+            return
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column()
+        good = {"target": found.target_held, "accounts": found.balanced}
+        styles = {True: "bold green", False: "bold red", None: ""}
+        for name, text in lines.items():
+            grid.add_row(name, Text(text, style=styles[good.get(name)]))
+        self.console.print(Text(), grid)
