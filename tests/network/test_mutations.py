@@ -62,6 +62,10 @@ MISTYPED = [
 ]
 
 OUT_OF_RANGE = [
+    ("confidence = 0.95", "confidence = 95", BYTES, "such as 0.99"),
+    ("max_error = 0.1", "max_error = -1", RUN, "max_error = 0.1"),
+    ("max_loss = 0.5", "max_loss = 50", RUN, "max_loss"),
+    ('for = "10 minutes"', 'for = "0 s"', RUN, 'for = "10 minutes"'),
     ('latency = "3 seconds"', 'latency = "0 s"', RUN, 'latency = "3 seconds"'),
     ('latency = "3 seconds"', 'latency = "-3 s"', RUN, 'latency = "3 seconds"'),
     ('latency = "3 seconds"', 'latency = "1 month"', RUN, "give days"),
@@ -82,6 +86,7 @@ OUT_OF_RANGE = [
 ]
 
 UNKNOWN = [
+    ('wins = "latency"', 'wins = "latncy"', RUN, "did you mean 'latency'?"),
     ('answers = "approximate"', 'answers = "aproximate"', TOP, "did you mean 'approximate'?"),
     ('answers = "approximate"', 'answer = "approximate"', TOP, "did you mean 'answers'?"),
     ("[run]", "[runn]", TOP, "did you mean 'run'?"),

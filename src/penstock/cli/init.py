@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import pyspark
 import typer
 from pyspark.sql import SparkSession
 
+from penstock.cli.asked import KAFKA
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import DEMO, local_spark
@@ -25,7 +25,6 @@ from penstock.sources.sample import sample_files, sample_kafka
 
 EXAMPLE = "Example: penstock init kafka://localhost:9092/packets -o packets.toml"
 
-CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 _KAFKA = re.compile(r"kafka://(?P<servers>[^/]+)/(?P<topic>[^/]+)/?")
 
 
@@ -81,7 +80,7 @@ def with_connector(settings: Mapping[str, str]) -> Mapping[str, str]:
     {'spark.jars': 'mine.jar'}
     """
     given = any(name.startswith("spark.jars") for name in settings)
-    return settings if given else {"spark.jars.packages": CONNECTOR, **settings}
+    return settings if given else {"spark.jars.packages": KAFKA, **settings}
 
 
 def look(

@@ -51,6 +51,9 @@ RIGHT = {
     "trigger": '"1 second"',
     "for": '"10 minutes"',
     "confidence": "0.99",
+    "max_error": "0.1",
+    "max_loss": "0.5",
+    "wins": '"latency"',
 }
 
 

@@ -14,13 +14,13 @@ import typer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.cli.asked import KAFKA, Asked
 from penstock.cli.doctor.check import Check, ok, wrong
 from penstock.cli.doctor.checkpoint import checkpoint_checks
 from penstock.cli.doctor.machine import machine
 from penstock.cli.doctor.network import answers, places
 from penstock.cli.doctor.rows import stream_checks
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
-from penstock.cli.init import CONNECTOR, with_connector
 from penstock.cli.session import DEMO, running_spark
 from penstock.engine.failures import cause
 from penstock.engine.toml_network import toml_network
@@ -72,7 +72,8 @@ def checks(file: Path, *, verbose: bool) -> Iterator[Check]:
     try:
         config = read_config(file)
         config.outline()
-        settings = filled(dict(config.run.spark), os.environ, f"{config.file}: [run.spark]")
+        given = Asked(config, speed=None).spark  # as a run has it
+        settings = filled(dict(given), os.environ, f"{config.file}: [run.spark]")
     except PenstockError as error:
         yield wrong("file", str(error).partition("\n")[0])
         return
@@ -80,8 +81,6 @@ def checks(file: Path, *, verbose: bool) -> Iterator[Check]:
     yield ok("file", f"{file}: {_count(streams, 'stream')}, {_count(queries, 'query')}")
     if bad:  # Spark would not start
         return
-    if "kafka" in _formats(config):
-        settings = with_connector(settings)
     try:
         with running_spark(DEMO, settings, verbose=verbose) as local:
             yield from with_spark(config, local.spark, local.scratch, os.environ)
@@ -140,7 +139,7 @@ def connector(spark: SparkSession) -> Check:
         options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}
         spark.readStream.format("kafka").options(**options).load()
     except PySparkException:
-        mend = f'give it in [run.spark]: "spark.jars.packages" = "{CONNECTOR}"'
+        mend = f'give it in [run.spark]: "spark.jars.packages" = "{KAFKA}"'
         return wrong("connector", "Spark has no connector for Kafka", mend)
     return ok("connector", "Spark has the one for Kafka")
 
