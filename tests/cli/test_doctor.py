@@ -34,15 +34,15 @@ slack = "2 seconds"
 options = {{ path = "{folder}/in" }}
 
 [query.large]
-cql = "SELECT count(*) AS n FROM packets [RANGE 10 s SLIDE 5 s WATTR ts] WHERE size > 3"
+cql = "SELECT count(*) AS n FROM packets [RANGE 10 s SLIDE 5 s WATTR {time}] WHERE size > 3"
 
 [query.most]
 answers = "subset"
 max_gap = 2
-cql = "SELECT max(size) AS most FROM packets [RANGE 10 s SLIDE 10 s WATTR ts]"
+cql = "SELECT max(size) AS most FROM packets [RANGE 10 s SLIDE 10 s WATTR {time}]"
 
 [query.least]
-cql = "SELECT min(size) AS least FROM packets [RANGE 10 s SLIDE 10 s WATTR ts]"
+cql = "SELECT min(size) AS least FROM packets [RANGE 10 s SLIDE 10 s WATTR {time}]"
 """
 
 

@@ -55,11 +55,10 @@ def places(network: Network, spark: SparkSession, scratch: Path) -> Check:
     shedding = [graph for graph in network.split.parts if set(graph.queries) & set(network.kinds)]
     if not shedding:
         return ok("drops", "nothing is ever dropped: all answers are exact")
-    below = [
-        found
-        for graph in shedding
-        for found in misplaced(_plan(_frame(network, graph, spark, scratch)))
-    ]
+    plans = [_plan(_frame(network, graph, spark, scratch)) for graph in shedding]
+    if not all(WATERMARK in plan for plan in plans):
+        return wrong("drops", "the plan has no watermark", "give the stream an event_time")
+    below = [found for plan in plans for found in misplaced(plan)]
     if below:
         mend = "it would hold the watermark back: report it, with the plan"
         return wrong("drops", f"a filter stands below the watermark: {below[0]}", mend)
