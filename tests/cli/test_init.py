@@ -99,6 +99,7 @@ def test_a_file_that_is_there_is_written_over_only_by_force(penstock, tmp_path):
         (("only.txt",), "only.txt must have files that end in .parquet, .json or .csv, got 'only"),
         (("kafka://host:9092",), "SOURCE must be kafka://host:port/topic, got"),
         (("kafka://me:hunter2@host/topic",), "got 'kafka://***@host/topic'; a login is given by"),
+        (("s3a://me:hunter2@bucket/x",), "SOURCE must have no login in it, got 's3a://***@bucket"),
         (("only.txt", "--option", "a=b"), "--option must be left out for files"),
         (("only.txt", "--option", "hunter2"), "--option must be NAME=VALUE"),
     ],
@@ -120,9 +121,11 @@ def test_secrets_are_names_of_variables(tmp_path):
         "kafka.sasl.jaas.config": "password='hunter2'",
         "kafka.ssl.key.password": "${KEY}",
         "kafka.security.protocol": "SASL_SSL",
+        "spark.hadoop.fs.s3a.secret.key": "hunter2",
     }
     assert module.without_secrets(options) == {
         "kafka.sasl.jaas.config": "${KAFKA_SASL_JAAS_CONFIG}",
         "kafka.ssl.key.password": "${KEY}",
         "kafka.security.protocol": "SASL_SSL",
+        "spark.hadoop.fs.s3a.secret.key": "${SPARK_HADOOP_FS_S3A_SECRET_KEY}",
     }

@@ -20,7 +20,7 @@ from penstock.errors import UsageError, complaint
 from penstock.network.config import parse_config
 from penstock.network.secrets import filled
 from penstock.network.starter import Start, starter
-from penstock.sources.options import HIDDEN, Options
+from penstock.sources.options import HIDDEN, Options, without_login
 from penstock.sources.sample import sample_files, sample_kafka
 
 EXAMPLE = "Example: penstock init kafka://localhost:9092/packets -o packets.toml"
@@ -66,7 +66,7 @@ def init(
         more = with_connector(settings) if source.startswith("kafka:") else settings
         with local_spark(DEMO, verbose=verbose, more=more) as local:
             start = look(local.spark, source, options, os.environ, local.scratch)
-        start = replace(start, spark=settings)
+        start = replace(start, spark=without_secrets(settings))
         file = output or Path(f"{start.name}.toml")
         _free(file, force=force)
         write(start, file)
@@ -102,6 +102,9 @@ def look(
     if not source.startswith("kafka:"):
         if options:
             raise UsageError(complaint("--option", "must be left out for files", list(options)))
+        if (shown := without_login(source)) != source:
+            hint = "give it by --spark, such as spark.hadoop.fs.s3a.secret.key=…"
+            raise UsageError(complaint("SOURCE", "must have no login in it", shown, hint))
         return sample_files(spark, source)
     found = _KAFKA.fullmatch(source)
     if found is None or "@" in source:
