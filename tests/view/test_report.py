@@ -85,7 +85,9 @@ def test_the_summary_says_whether_the_target_was_held_and_the_books_balance(fold
     text = (folder / "report.md").read_text()
     assert "| target | held: 95 % of rows answered within 2.8 s" in text
     assert "| accounts | balanced" in text
-    assert "| loss | 14 % of the rows of all queries; 6 of 279 windows |" in text
+    assert (
+        "| loss | 14 % of the rows of all queries; 6 of 279 windows with subset answers |" in text
+    )
     assert "| tcp_packets | approximate | 2,260,320 |" in text
     assert "![run.png](run.png)" in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyspark
 from pyspark.sql import DataFrame
@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from penstock import sources
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.network.config import Config, read_config
-from penstock.network.settings import MODES, Mode
+from penstock.network.settings import MODES
 from penstock.windows.durations import MILLISECOND, SECOND, format_duration, parse_duration
 
 PACED = ("replay", "packets")
@@ -61,7 +61,8 @@ class Asked:
     def spark(self) -> Mapping[str, str]:
         """Settings of the session; with the connector of Kafka if a stream or a sink needs it."""
         given, config = self.config.run.spark, self.config
-        formats = [of.sink.get("format") for of in (*config.queries.values(), config.run)]
+        sinks = [of.sink for of in config.queries.values()]
+        formats = [one.get("format") for one in (*sinks, config.run.sink)]
         kinds = [of.source for of in config.streams.values()]
         jars = any(name.startswith("spark.jars") for name in given)
         if "kafka" in (*formats, *kinds) and not jars:
@@ -112,7 +113,7 @@ def asked(
         if mode not in MODES:
             rule = "must be 'on', 'monitor' or 'off'"
             raise UsageError(complaint("--mode", rule, mode, did_you_mean(mode, MODES)))
-        settings = replace(settings, mode=cast("Mode", mode))
+        settings = replace(settings, mode=mode)
     if checkpoint is not None:
         settings = replace(settings, checkpoint=checkpoint)
     if speed is not None:

@@ -46,6 +46,11 @@ class View:
         else:
             self.console.print(text, highlight=False)
 
+    def say(self, text: str) -> None:
+        """Says something that stays."""
+        self._status.stop()
+        self.console.print(text, highlight=False, markup=False)
+
     @contextmanager
     def open(self) -> Iterator[None]:
         """Shows the run while the body lasts; the last picture stays."""

@@ -28,8 +28,8 @@ class Summary:
         held: the share of batches that kept the target; None if there were none to judge.
         demand: the highest, in multiples of the capacity; None if nobody knows.
         loss: the share of the rows of all queries that was dropped.
-        windows: that were delivered; None if nobody counts them.
-        missing: windows that were dropped.
+        windows: of queries with subset answers that were delivered.
+        missing: those that were dropped.
         errors: query → the relative error that was expected of its answers, in the mean by rows.
         balanced: whether every row is accounted for; None if there are no accounts.
         astray: queries whose accounts do not balance.
@@ -75,8 +75,7 @@ class Summary:
             "rows": f"{self.rows:,} in {self.batches:,} batches, {words.seconds(self.seconds)}",
             "target": self._target(),
             "demand": f"at most {words.times(self.demand)} of the capacity",
-            "loss": f"{words.share(self.loss)} of the rows of all queries; {self.missing:,} of "
-            f"{self.windows + self.missing:,} windows",
+            "loss": self._loss(),
             "error": self._error(),
             "accounts": self._accounts(),
             "problems": f"{self.problems:,}" if self.problems else "none",
@@ -93,6 +92,11 @@ class Summary:
             f"{verdict}: 95 % of rows answered within {words.seconds(self.p95)}, asked for "
             f"{words.seconds(self.target)}; kept in {words.share(self.held)} of batches{left}"
         )
+
+    def _loss(self) -> str:
+        whole = self.windows + self.missing
+        windows = f"; {self.missing:,} of {whole:,} windows with subset answers" if whole else ""
+        return f"{words.share(self.loss)} of the rows of all queries{windows}"
 
     def _error(self) -> str:
         if self.error is None:
