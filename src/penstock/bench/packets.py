@@ -96,27 +96,31 @@ def sparks(rows: DataFrame, name: str) -> DataFrame:
 
 
 def _columns(rate: int) -> list[Column]:
-    time = F.lit(_START) + F.col("id") * (1_000_000 // rate)
+    number = F.col("id")
+    time = F.timestamp_micros(F.lit(_START) + number * (1_000_000 // rate)).alias("ts")
+    return [time, *attributes(number), number.alias("number")]
+
+
+def attributes(number: Column) -> list[Column]:
+    """What a packet is like, drawn by its number; its time is not among it."""
+
+    def draw(purpose: str, below: int) -> Column:
+        return F.pmod(F.xxhash64(number, F.lit(purpose)), F.lit(below)).cast("int")
+
     protocols = F.array(
         *map(F.lit, ("TCP", "TCP", "TCP", "TCP", "TCP", "TCP", "UDP", "UDP", "ICMP"))
     )
     ports = F.array(*map(F.lit, (80, 80, 80, 443, 443, 22, 25, 53)))
-    protocol = F.get(protocols, _draw("protocol", 9))
-    port = F.when(protocol == "UDP", F.when(_draw("dns", 2) == 0, 53).otherwise(123)).otherwise(
-        F.get(ports, _draw("port", 8))
+    protocol = F.get(protocols, draw("protocol", 9))
+    port = F.when(protocol == "UDP", F.when(draw("dns", 2) == 0, 53).otherwise(123)).otherwise(
+        F.get(ports, draw("port", 8))
     )
-    size = F.when(_draw("full", 3) == 0, F.lit(1500)).otherwise(_draw("size", 1000) + 40)
+    size = F.when(draw("full", 3) == 0, F.lit(1500)).otherwise(draw("size", 1000) + 40)
     return [
-        F.timestamp_micros(time).alias("ts"),
-        _draw("src", 200).cast("int").alias("src_host"),
-        _draw("dst", 200).cast("int").alias("dst_host"),
+        draw("src", 200).alias("src_host"),
+        draw("dst", 200).alias("dst_host"),
         protocol.alias("protocol"),
-        (_draw("src_port", 60_000) + 1024).cast("int").alias("src_port"),
+        (draw("src_port", 60_000) + 1024).cast("int").alias("src_port"),
         port.cast("int").alias("dst_port"),
         size.cast("bigint").alias("size"),
-        F.col("id").alias("number"),
     ]
-
-
-def _draw(purpose: str, below: int) -> Column:
-    return F.pmod(F.xxhash64("id", F.lit(purpose)), F.lit(below)).cast("int")

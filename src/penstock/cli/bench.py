@@ -13,6 +13,7 @@ from rich.table import Table
 from penstock.bench import network as network_bench
 from penstock.bench import nodes as nodes_bench
 from penstock.bench import overhead as overhead_bench
+from penstock.bench import overload as overload_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -56,6 +57,14 @@ def overhead(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose 
     """Measure what drops cost that have nothing to drop, and what a dropped row costs."""
     result = _measured(overhead_bench.run, quick=quick, verbose=verbose)
     _show(result, overhead_table(result), as_json=as_json, failed=False)
+
+
+@app.command("overload", epilog="Example: penstock bench overload --quick --json")
+def overload(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Bring several times the capacity: is the latency target held, and how much is lost?"""
+    result = _measured(overload_bench.run, quick=quick, verbose=verbose)
+    wrong = any(case["wrong_rows"] for case in result["on"].values())
+    _show(result, overload_table(result), as_json=as_json, failed=wrong)
 
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
@@ -180,6 +189,36 @@ def overhead_table(result: dict[str, Any]) -> Table:
     low, high = result["a_a_range"]
     shown.caption = f"Two equal runs differ by {low:g} to {high:g} (A/A)."
     shown.caption_justify = "left"
+    return shown
+
+
+def overload_table(result: dict[str, Any]) -> Table:
+    """The cases, one a line.
+
+    Args:
+        result: as `penstock.bench.overload.run` returns it.
+    """
+    machine = result["machine"]
+    title = f"Overload: {machine['capacity']:,} rows/s can be kept up with"
+    shown = Table(title=title, title_justify="left")
+    shown.add_column("answers, load")
+    for name in ("p50", "p95", "max", "p95/target", "shed", "least", "error", "wrong"):
+        shown.add_column(name, justify="right")
+    shown.add_column("")
+    most = result["wanted"]
+    for of, cases in (("", result["on"]), (", nothing shed", result["off"])):
+        for name, case in cases.items():
+            good = case["held"] <= most["held"] and case["excess_shed"] <= most["excess_shed"]
+            wrong = case["wrong_rows"]
+            shown.add_row(
+                f"{name} times{of}",
+                *(f"{case[key]:.2f} s" for key in ("p50_s", "p95_s", "max_s")),
+                f"{case['held']:.2f}",
+                *(f"{100 * case[key]:.1f} %" for key in ("shed", "least_shed")),
+                f"{100 * case['avg_error']:.2f} %",
+                "" if wrong is None else str(wrong),
+                "" if of else "[green]✓[/]" if good and not wrong else "[red]✗[/]",
+            )
     return shown
 
 

@@ -1,0 +1,114 @@
+"""Packets that arrive by a schedule, whatever the consumer does, and the truth about them.
+
+Spark's rate source makes numbers, so many in a second of the clock. All else of a packet follows
+from its number, and repeats after `PERIOD` packets: so the exact answer of any window is known
+without computing it.
+
+    number   0 ........ rate ........ 2·rate      arrives at second 0, 1, 2 (slower while it starts)
+    ts       0 s        1 s           2 s         event time
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.bench.packets import WORKLOAD, attributes
+from penstock.windows import parse_duration
+
+PERIOD = 200_000
+START = 1_700_000_000_000_000
+RAMP = 40
+"""Seconds in which the rate rises to what it will be: Java is not warm before."""
+
+Groups = dict[tuple[object, ...], tuple[int, int]]
+"""Keys of a group → its packets and bytes."""
+
+
+def arriving(spark: SparkSession, rate: int, ramp: int = RAMP) -> DataFrame:
+    """The packets as a stream.
+
+    Args:
+        spark: a session.
+        rate: packets in a second.
+        ramp: seconds until it is reached.
+    """
+    source = spark.readStream.format("rate").option("rowsPerSecond", rate)
+    numbers = source.option("rampUpTime", f"{ramp}s").option("numPartitions", 2).load()
+    micros = F.floor(F.col("value") * F.lit(1e6 / rate)) + F.lit(START)
+    return numbers.select(
+        F.timestamp_micros(micros).alias("ts"),
+        *attributes(F.col("value") % PERIOD),
+        F.col("value").alias("number"),
+    )
+
+
+@dataclass
+class Truth:
+    """The exact answers.
+
+    Args:
+        spark: a session, to draw one period.
+        rate: packets in a second.
+    """
+
+    spark: SparkSession
+    rate: int
+    _period: pd.DataFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        drawn = self.spark.range(0, PERIOD, 1, 1).select(*attributes(F.col("id")))
+        self._period = drawn.toPandas()
+        self._masks = {
+            name: self._period.query(_in_pandas(of[0])).index.to_numpy() if of[0] else None
+            for name, of in WORKLOAD.items()
+        }
+
+    def first(self, micros: int) -> int:
+        """The first packet at or after a time, as Spark computes times."""
+        number = max(0, math.floor((micros - START) * self.rate / 1e6) - 2)
+        while START + math.floor(number * (1e6 / self.rate)) < micros:
+            number += 1
+        return number
+
+    def groups(self, query: str, start: int, end: int) -> Groups:
+        """The answer of a query for a window, in microseconds."""
+        since, until = self.first(start), self.first(end)
+        whole, rest = divmod(until - since, PERIOD)
+        total: dict[tuple[object, ...], NDArray[np.int64]] = {}
+        for times, numbers in ((whole, np.arange(PERIOD)), (1, np.arange(rest) + since)):
+            for key, sums in self._sums(query, numbers % PERIOD):
+                total[key] = total.get(key, np.zeros(2, np.int64)) + times * sums
+        return {key: (int(n), int(b)) for key, (n, b) in total.items() if n}
+
+    def _sums(
+        self, query: str, numbers: NDArray[np.int64]
+    ) -> Iterator[tuple[tuple[object, ...], NDArray[np.int64]]]:
+        mask, keys = self._masks[query], list(WORKLOAD[query][1])
+        counts = np.bincount(numbers, minlength=PERIOD)
+        if mask is not None:
+            kept = np.zeros(PERIOD, counts.dtype)
+            kept[mask] = counts[mask]
+            counts = kept
+        frame = self._period.assign(n=counts, b=counts * self._period["size"])
+        if not keys:
+            yield (), frame[["n", "b"]].sum().to_numpy(np.int64)
+            return
+        for key, row in frame.groupby(keys)[["n", "b"]].sum().iterrows():
+            yield (key if isinstance(key, tuple) else (key,)), row.to_numpy(np.int64)
+
+
+def _in_pandas(predicate: str) -> str:
+    return predicate.replace(" AND ", " and ").replace(" = ", " == ")
+
+
+def length_of(query: str) -> int:
+    """RANGE of a query of the workload, in microseconds."""
+    return parse_duration(WORKLOAD[query][2])

@@ -1,0 +1,173 @@
+"""Is the latency target held, and is as little lost as possible, at several times the capacity?
+
+Packets arrive by a schedule (`feed`). Their response time is from when they were due until the
+batch that took them was delivered: Spark says which seconds of the schedule a batch took, and when
+it ended. What a row costs, kept or dropped, comes from straight lines through batches of a run
+whose rate rises: seconds = fixed + cost · rows.
+
+    capacity    rows a second for which batches that take d* = target / 1.95 suffice
+    least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+import penstock as ps
+from penstock.bench.arrived import Measured, created, lost
+from penstock.bench.checked import Checked, checked
+from penstock.bench.feed import RAMP, Truth, arriving
+from penstock.bench.machine import Machine, line
+from penstock.bench.packets import WORKLOAD, ours
+from penstock.engine.network_run import NetworkRun
+
+LOADS = (0.8, 2.0, 3.0, 5.0)
+KINDS = ("approximate", "subset")
+MAX_GAP = 400
+WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
+NOTHING = 0.001
+SETTLE = 20
+"""Seconds after the rate is reached until it counts."""
+
+Say = Callable[[str], None]
+
+
+def run(spark: SparkSession, *, quick: bool, say: Say) -> dict[str, object]:
+    """Runs all of it.
+
+    Args:
+        spark: a session with two cores.
+        quick: one load, and a minute.
+        say: where progress goes.
+    """
+    seconds = 120 if not quick else 40
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        bench = Overload(spark, Path(folder), say)
+        machine = bench.calibrate(rate=200_000 if quick else 400_000)
+        found: dict[str, Any] = {"on": {}, "off": {}, "machine": machine.values()}
+        for kind in KINDS:
+            for load in LOADS if not quick else (2.0,):
+                say(f"{kind} answers at {load:g} times the capacity")
+                name = f"{kind} {load:g}"
+                found["on"][name] = bench.case(machine, kind, load, seconds, mode="on")
+        if not quick:
+            say("3 times the capacity, and nothing is shed")
+            off = bench.case(machine, "approximate", 3.0, seconds, mode="off")
+            found["off"]["approximate 3"] = off
+        return found | {"wanted": WANTED}
+
+
+@dataclass
+class Overload:
+    """Runs of the workload.
+
+    Args:
+        spark: a session.
+        folder: for checkpoints.
+        say: where progress goes.
+    """
+
+    spark: SparkSession
+    folder: Path
+    say: Say
+    runs: int = 0
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+    def calibrate(self, rate: int) -> Machine:
+        """Two runs whose rates rise: with all rows kept, and with next to none.
+
+        Args:
+            rate: packets a second that are reached.
+        """
+        self.say("warming up")
+        self._finish(self._start("approximate", rate // 4, {}), 30)
+        lines = []
+        for what, keep in (("kept", 1.0), ("dropped", NOTHING)):
+            self.say(f"what a row costs that is {what}")
+            run = self._start("approximate", rate, {"keep": keep}, ramp=60)
+            self._finish(run, 60)
+            lines.append(line(self.reports))
+        (fixed, kept), (_, dropped) = lines
+        return Machine(fixed, kept, min(dropped, 0.95 * kept))
+
+    def case(
+        self, machine: Machine, kind: str, load: float, seconds: float, *, mode: str
+    ) -> dict[str, object]:
+        """One load.
+
+        Args:
+            machine: what it can do.
+            kind: of the answers.
+            load: in multiples of the capacity.
+            seconds: that are measured, after the rate has been reached.
+            mode: "on" or "off".
+        """
+        rate = round(load * machine.capacity)
+        target = machine.target
+        run = self._start(kind, rate, {"latency": f"{target * 1000:.0f} ms", "mode": mode})
+        self._finish(run, RAMP + SETTLE + seconds)
+        measured = self._measured(run)
+        times = measured.responses()
+        shed = measured.shed()
+        least = machine.least_shed(load)
+        found: dict[str, object] = {
+            "load": load,
+            "target_s": round(target, 2),
+            "p50_s": round(float(np.quantile(times, 0.5)), 2),
+            "p95_s": round(float(np.quantile(times, 0.95)), 2),
+            "max_s": round(float(times.max()), 2),
+            "held": round(float(np.quantile(times, 0.95)) / target, 3),
+            "shed": round(shed, 4),
+            "least_shed": round(least, 4),
+            "excess_shed": round(shed - least, 4),
+            "first_s": round(float(np.median(times[: len(times) // 10])), 2),
+            "last_s": round(float(np.median(times[-len(times) // 10 :])), 2),
+        }
+        errors = self._errors(rate, measured.since)
+        found |= {"avg_error": round(errors.mean, 4), "windows": len(errors.errors)}
+        found["wrong_rows"] = errors.wrong if kind == "subset" else None
+        if kind == "subset":
+            found["lost_windows"] = round(lost(run), 4)
+        return found
+
+    def _start(self, kind: str, rate: int, how: Mapping[str, Any], ramp: int = RAMP) -> NetworkRun:
+        self.runs += 1
+        self.answers = []
+        rows = arriving(self.spark, rate, ramp)
+        queries = {}
+        for name, query in ours(rows, list(WORKLOAD)).queries.items():
+            assert isinstance(query, ps.WindowQuery)  # noqa: S101 - all of them have windows
+            queries[name] = query.subset(MAX_GAP) if kind == "subset" else query.approximate()
+
+        def sink(batch: DataFrame, _: int) -> None:
+            self.answers += [row.asDict() for row in batch.collect()]
+
+        checkpoint = str(self.folder / f"checkpoint-{self.runs}")
+        return ps.Network(**queries).start(checkpoint, sink=sink, **how)
+
+    def _finish(self, run: NetworkRun, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        reports: dict[int, dict[str, Any]] = {}
+        while time.monotonic() < until and not run.wait(2.0):
+            reports |= {report["batchId"]: report for report in run.parts[0].run.progress}
+        run.stop()
+        reports |= {report["batchId"]: report for report in run.parts[0].run.progress}
+        self.reports = [reports[batch] for batch in sorted(reports)]
+
+    def _measured(self, run: NetworkRun) -> Measured:
+        checkpoint = self.folder / f"checkpoint-{self.runs}"
+        return Measured(run, self.reports, created(checkpoint), RAMP + SETTLE)
+
+    def _errors(self, rate: int, since: float) -> Checked:
+        """Of the windows that were delivered while it was measured."""
+        late = [row for row in self.answers if row["window_start"].timestamp() * 1e6 >= since]
+        return checked(late, Truth(self.spark, rate))
