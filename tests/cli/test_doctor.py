@@ -165,7 +165,7 @@ def test_a_network_in_order_is_well_and_what_is_wrong_is_said(doctor):
     assert "query least cannot have approximate answers" in kinds[1]["says"]
     assert by_name["checkpoint"]["state"] == "ok"
 
-    result = doctor(time="tz")
+    result = doctor(time="tss")
     assert result.exit_code == 1
     assert "✗ stream packets" in result.stdout
     assert "did you mean 'ts'?" in result.stdout
@@ -174,11 +174,11 @@ def test_a_network_in_order_is_well_and_what_is_wrong_is_said(doctor):
     asked = ('"subset"\nmax_gap = 2', '"approximate"')
     result = doctor(change=asked)
     assert "✗ network" in result.stdout
-    assert "[query.most] answers: query most" in result.stdout
+    assert "[query.most] answers: query 'most'" in result.stdout
 
     result = doctor(change=("size > 3", "sice > 3"))
     assert "✗ network" in result.stdout
-    assert "did you mean 'size'?" in result.stdout
+    assert "sice" in result.stdout
 
     result = doctor(change=("/in", "/nowhere"))
     assert "✗ stream packets" in result.stdout
