@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 import penstock as ps
 from penstock.bench import feed
 from penstock.bench.checked import checked
-from penstock.bench.feed import START, Truth
+from penstock.bench.feed import Truth
 from penstock.bench.machine import Machine, line
-from penstock.bench.packets import WORKLOAD, attributes, ours
+from penstock.bench.packets import START, WORKLOAD, attributes, ours
 
 RATE, SECONDS = 30, 150
 
@@ -46,7 +46,7 @@ def test_the_truth_is_what_the_queries_answer(
 
 def test_costs_are_found_through_batches_of_which_some_were_held_up() -> None:
     rng = np.random.default_rng(5)
-    sizes = rng.integers(1e4, 1e6, 30)
+    sizes = rng.integers(10_000, 1_000_000, 30)
     seconds = 0.5 + 3e-6 * sizes
     seconds[::7] *= 3
     reports = [

@@ -141,3 +141,15 @@ def test_what_drops_cost_is_beside_what_is_wanted():
     }
     marks = [row[-1] for row in lines(bench.overhead_table(result))]
     assert marks == ["✓", "✗", "✓"]
+
+
+def test_errors_under_plans_are_beside_what_is_wanted():
+    one = {"avg_error": 0.02, "max_error": 0.04, "planned_avg_error": 0.024, "avg_ratio": 2.5}
+    one |= {"max_ratio": 2.9, "uniform_avg_error": 0.05, "uniform_max_error": 0.116}
+    wanted = {"avg_ratio": 2, "max_ratio": 3, "avg_error": 0.05, "planned_off": 0.25}
+    far = {**one, "avg_error": 0.06}
+    shown = lines(bench.placement_table({"2": one, "5": far, "wanted": wanted, "rows": 7}))
+    assert shown == [
+        ["2 x", "2.40% ✓", "2.00% ✓", "5.00%", "2.50 x ✓", "4.00%", "11.60%", "2.90 x ✗"],
+        ["5 x", "2.40% ✗", "6.00% ✗", "5.00%", "2.50 x ✓", "4.00%", "11.60%", "2.90 x ✗"],
+    ]

@@ -19,7 +19,7 @@ from penstock.errors import (
     UsageError,
 )
 
-COMMANDS = [["demo"], ["explain"], ["bench", "windows"]]
+COMMANDS = [["run"], ["demo"], ["explain"], ["bench", "windows"]]
 
 
 def ended(error: BaseException, *, verbose: bool = False) -> int:

@@ -46,7 +46,11 @@ def test_a_query_has_the_kind_that_it_asks_for(spark, packets):
 @pytest.mark.parametrize(
     ("before", "more", "message"),
     [
-        ("[query.rows]", "answers = 'approximate'", "[query.most] answers: query most, most must"),
+        (
+            "[query.rows]",
+            "answers = 'approximate'",
+            "[query.most] answers: query 'most' has a",
+        ),
         ("[query.rows]", "answers = 'subset'", "[query.most] max_gap must be given for a run, got"),
         (None, "answers = 'subset'\nmax_gap = 2", "[query.rows] answers: query rows must be wind"),
     ],
@@ -69,3 +73,13 @@ def test_sinks_are_made_and_their_secrets_are_not_shown(spark, packets):
     assert "swordfish" not in repr(found.sinks)
     with pytest.raises(ConfigError, match=r"a.toml: \[query.n.sink\] options token needs a vari"):
         made(text, spark, packets, {"WHERE": "here"})
+
+
+def test_without_a_sink_one_query_of_each_part_computes_the_answers_of_all(spark, packets):
+    found = made(QUERIES, spark, packets)
+    assert found.sink is None
+    calls = [found.sinks[name].describe() for name in ("n", "most", "rows")]
+    assert calls == ["the function _computed", "the function _nothing", "the function _nothing"]
+    text = QUERIES.replace("[query.rows]", "sink = { format = 'memory' }\n[query.rows]")
+    found = made(text, spark, packets)
+    assert found.sinks["n"].describe() == "the function _nothing"

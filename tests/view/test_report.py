@@ -140,3 +140,12 @@ def test_a_figure_has_a_plot_for_each_thing_that_is_known():
     ]
     (only,) = plot(burst(40).statuses, "demand").axes
     assert [line.get_label() for line in only.get_lines()] == ["demand", "capacity"]
+
+
+def test_an_error_that_nobody_knows_is_nothing_that_is_drawn_or_added(tmp_path):
+    last = burst(40).statuses[-1]
+    queries = tuple(replace(query, error=float("inf")) for query in last.queries)
+    scene = replace(burst(40), statuses=(*burst(39).statuses, replace(last, queries=queries)))
+    assert write_report(tmp_path, scene) == ""
+    for name in ("report.html", "report.md", "statuses.jsonl"):
+        assert not re.search(r"\b(inf|Infinity|nan|NaN)\b", (tmp_path / name).read_text())

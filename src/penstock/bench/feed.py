@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.bench.packets import WORKLOAD, attributes
+from penstock.bench.packets import START, WORKLOAD, attributes
 from penstock.windows import parse_duration
 
 PERIOD = 200_000
-START = 1_700_000_000_000_000
 RAMP = 40
 """Seconds in which the rate rises to what it will be: Java is not warm before."""
 

@@ -14,7 +14,8 @@ SCHEMA = (
     "ts timestamp, src_host int, dst_host int, protocol string, src_port int, dst_port int, "
     "size bigint, number bigint"
 )
-_START = 1_700_000_000_000_000
+START = 1_700_000_000_000_000
+"""The time of packet 0, in microseconds since the epoch."""
 RATE = 10_000
 """Packets per second of event time."""
 
@@ -38,7 +39,9 @@ WORKLOAD: dict[str, tuple[str, tuple[str, ...], str, str, bool]] = {
 """Query → its predicate, keys, RANGE, SLIDE, and whether bytes are summed too."""
 
 
-def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = RATE) -> list[Path]:
+def write(
+    spark: SparkSession, folder: Path, files: int, rows: int, *, rate: int = RATE, first: int = 0
+) -> list[Path]:
     """Writes packets, in files that a stream takes in order.
 
     Args:
@@ -47,10 +50,12 @@ def write(spark: SparkSession, folder: Path, files: int, rows: int, rate: int = 
         files: how many.
         rows: of each.
         rate: packets per second of event time.
+        first: the number of the first packet; other numbers are other packets.
     """
     written = []
     for number in range(files):
-        numbers = spark.range(number * rows, (number + 1) * rows, 1, 1)
+        start = first + number * rows
+        numbers = spark.range(start, start + rows, 1, 1)
         written.append(write_one(numbers.select(*_columns(rate)), folder, number))
     return written
 
@@ -97,7 +102,7 @@ def sparks(rows: DataFrame, name: str) -> DataFrame:
 
 def _columns(rate: int) -> list[Column]:
     number = F.col("id")
-    time = F.timestamp_micros(F.lit(_START) + number * (1_000_000 // rate)).alias("ts")
+    time = F.timestamp_micros(F.lit(START) + number * (1_000_000 // rate)).alias("ts")
     return [time, *attributes(number), number.alias("number")]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
-from pyspark.sql import DataFrame
 
 from penstock import sources
 from penstock.errors import UsageError, complaint, did_you_mean
@@ -74,11 +73,6 @@ class Asked:
         if self.speed is not None and kind in PACED:
             options = {**options, "speed": self.speed}
         return sources.named(kind, options)
-
-    @staticmethod
-    def nowhere(batch: DataFrame, _: int) -> None:
-        """Computes the answers, which are shown only."""
-        batch.write.format("noop").mode("overwrite").save()
 
 
 def asked(

@@ -14,6 +14,7 @@ from penstock.bench import network as network_bench
 from penstock.bench import nodes as nodes_bench
 from penstock.bench import overhead as overhead_bench
 from penstock.bench import overload as overload_bench
+from penstock.bench import placement as placement_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
@@ -65,6 +66,13 @@ def overload(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose 
     result = _measured(overload_bench.run, quick=quick, verbose=verbose)
     wrong = any(case["wrong_rows"] for case in result["on"].values())
     _show(result, overload_table(result), as_json=as_json, failed=wrong)
+
+
+@app.command("placement", epilog="Example: penstock bench placement --quick --json")
+def placement(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
+    """Compare the errors of plans that run on Spark with those planned, and with uniform drops."""
+    result = _measured(placement_bench.run, quick=quick, verbose=verbose)
+    _show(result, placement_table(result), as_json=as_json, failed=False)
 
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
@@ -238,6 +246,45 @@ def nodes_table(result: dict[str, Any]) -> Table:
     )
     shown.caption_justify = "left"
     return shown
+
+
+def placement_table(result: dict[str, Any]) -> Table:
+    """The result beside what is wanted.
+
+    Args:
+        result: as `penstock.bench.placement.run` returns it.
+    """
+    wanted = result["wanted"]
+    loads = [load for load in result if load.isdigit()]
+    shown = Table(title="Errors under a plan, and under uniform drops", title_justify="left")
+    shown.add_column("load", justify="right")
+    for name in ("planned", "measured", "uniform", "ratio", "greatest", "uniform", "ratio"):
+        shown.add_column(name, justify="right")
+    for load in loads:
+        one = result[load]
+        off = abs(one["planned_avg_error"] - one["avg_error"]) / one["avg_error"]
+        good = load != loads[-1] or one["avg_error"] <= wanted["avg_error"]
+        shown.add_row(
+            f"{load} x",
+            f"{one['planned_avg_error']:.2%} {_mark(off <= wanted['planned_off'])}",
+            f"{one['avg_error']:.2%} {_mark(good)}",
+            f"{one['uniform_avg_error']:.2%}",
+            f"{_times(one['avg_ratio'])} {_mark(one['avg_ratio'] >= wanted['avg_ratio'])}",
+            f"{one['max_error']:.2%}",
+            f"{one['uniform_max_error']:.2%}",
+            f"{_times(one['max_ratio'])} {_mark(one['max_ratio'] >= wanted['max_ratio'])}",
+        )
+    shown.caption = (
+        "Relative errors of each query and window: their mean, and the greatest. Wanted: ratios "
+        f"of {wanted['avg_ratio']} and {wanted['max_ratio']}, planned within "
+        f"{wanted['planned_off']:.0%} of measured, {wanted['avg_error']:.0%} at {loads[-1]} x."
+    )
+    shown.caption_justify = "left"
+    return shown
+
+
+def _mark(good: bool) -> str:
+    return "[green]✓[/]" if good else "[red]✗[/]"
 
 
 def _figures(title: str, figures: Iterable[tuple[str, float, float, bool]]) -> Table:

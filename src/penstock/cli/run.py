@@ -75,7 +75,7 @@ def run(
         view.stage("starting Spark")
         with running_spark(RUN, wanted.spark, verbose=verbose) as local:
             found = played(local, wanted, view)
-        _reported(found, view, report)
+        reported(found, view, report)
     if as_json:
         print(json.dumps(_values(found, report), indent=2))
     with one_line_errors(verbose=verbose):
@@ -84,12 +84,19 @@ def run(
 
 
 def played(local: Local, wanted: Asked, view: View) -> Watched:
+    """Starts the network of a file, and shows it until it is over.
+
+    Args:
+        local: the session.
+        wanted: what is asked for.
+        view: where it is shown.
+    """
     view.stage("looking at the streams")
     made = toml_network(wanted.config, local.spark, wanted.load)
     settings = wanted.config.run
     running = made.network.start(
         settings.checkpoint or str(local.scratch / "checkpoint"),
-        sink=made.sink if made.sink is not None else wanted.nowhere,
+        sink=made.sink,
         sinks=made.sinks,
         trigger=wanted.trigger,
         mode=settings.mode,
@@ -103,7 +110,14 @@ def played(local: Local, wanted: Asked, view: View) -> Watched:
     return replace(found, scene=replace(found.scene, title=wanted.config.file))
 
 
-def _reported(found: Watched, view: View, report: Path | None) -> None:
+def reported(found: Watched, view: View, report: Path | None) -> None:
+    """Shows the summary of a run, and writes its report.
+
+    Args:
+        found: the run.
+        view: where it is shown.
+        report: a folder; None for no report.
+    """
     more: dict[str, str] = {"ended": found.ended}
     if report is not None:
         missing = write_report(report, found.scene)

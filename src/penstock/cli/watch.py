@@ -16,8 +16,8 @@ from penstock.view.live import View
 from penstock.view.scene import Scene
 from penstock.view.terminal import Moment
 
-POLL = 0.25
-"""Seconds from one look to the next."""
+POLL, DRAWN = 0.25, 1.0
+"""Seconds after which it is asked whether the run is over, and after which it is shown again."""
 
 Ended = Literal["its time was over", "the stream ended", "interrupted", "failed"]
 
@@ -67,12 +67,15 @@ def watched(
         seconds: how long it runs; None for no end.
         clock: in seconds.
     """
-    began = clock()
+    began = shown = clock()
     ended: Ended | None = None
     failure: PenstockError | None = None
     with interrupts() as came, view.open():
         while ended is None:
-            view.show(run.scene(), Moment(clock() - began, seconds))
+            # A long run has much to draw: the stream needs the machine more than its view does.
+            if (now := clock()) - shown >= DRAWN:
+                view.show(run.scene(), Moment(now - began, seconds))
+                shown = now
             try:
                 over = run.wait(POLL)
             except PenstockError as error:

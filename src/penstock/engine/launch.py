@@ -101,7 +101,9 @@ def _launched(
         ledger = Ledger(shedder, part.metric or "")
         if wanted.latency is not None:
             wants = settings_of(part.kinds)
-            regulator = Regulator(graph, wants, wanted.latency, pulse.interval, wanted.limits)
+            folds = [[graph.names[a] for a in fold.aggregates] for fold in part.shared.folds]
+            how = pulse.interval, wanted.limits, folds
+            regulator = Regulator(graph, wants, wanted.latency, *how)
             regulation = Regulation(regulator, shedder, measure, pulse)
     chronicle = Chronicle(part, pulse, shedder, regulation, ledger)
     control = Control(measure, pulse, shedder, ledger, regulation, chronicle, Latest(part))

@@ -49,37 +49,31 @@ def look(part: Part, frame: DataFrame, most: int) -> dict[Aggregate, Answers]:
 
 def _sums(part: Part, number: Mapping[int, Aggregate]) -> list[Column]:
     """Rows, sum and sum of squares of what each query sums."""
-    of, nothing = F.col(AGGREGATE), F.lit(0.0)
-    both = {n: _moments(part, aggregate) for n, aggregate in number.items()}
-    rows, total, squares = (
-        F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in both.items()))
-        for i in range(3)
-    )
-    return [
-        F.sum(rows).alias("rows"),
-        F.coalesce(F.sum(total), nothing).alias("total"),
-        F.coalesce(F.sum(squares), nothing).alias("squares"),
-    ]
+    of, found = F.col(AGGREGATE), []
+    moments = {n: _moments(part, aggregate) for n, aggregate in number.items()}
+    for i, name in enumerate(("rows", "total", "squares")):
+        mine = F.coalesce(*(F.when(of == n, m[i].cast("double")) for n, m in moments.items()))
+        found.append(F.coalesce(F.sum(mine), F.lit(0.0)).alias(name))
+    return found
 
 
 def _moments(part: Part, aggregate: Aggregate) -> tuple[Column, Column, Column]:
-    """How many rows a query has, their sum, and their sum of squares; one that counts sums ones.
+    """Rows, sum and sum of squares of what a query sums; one that counts sums ones.
 
-    Of a sample it is what the sample stands for: how hard a query is to sample does not depend on
-    how much is dropped now.
+    Of a sample each row counts for those that it stands for.
     """
-    slots = part.slots[aggregate]
-
-    def whole(name: str) -> Column:
-        return F.col(slots.get(stands_for(name)) or slots.get(name, name))
-
-    rows = whole(ROWS)
+    slots, rows = part.slots[aggregate], F.col(ROWS)
     if SQUARES in slots:
-        return rows, whole(TOTAL), whole(SQUARES)
-    summed = next((name for name in slots if name.startswith(f"{SUMMED} ")), None)
+        return rows, F.col(slots[TOTAL]), F.col(slots[SQUARES])
+    if stands_for(ROWS) not in slots:
+        return rows, rows, rows
+    rows = F.col(slots[stands_for(ROWS)])
+    asked = aggregate.query.aggregates.values()
+    summed = next((one.column for one in asked if one.function in ("sum", "avg")), None)
     if summed is None:
         return rows, rows, rows
-    return rows, whole(summed), whole(summed.replace(SUMMED, SQUARES, 1))
+    total, squares = (slots[stands_for(f"{what} {summed}")] for what in (SUMMED, SQUARES))
+    return rows, F.col(total), F.col(squares)
 
 
 def _key_slots(part: Part, aggregate: Aggregate) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock import sinks
 from penstock.engine.cql_network import Answers
@@ -34,7 +34,7 @@ class TomlNetwork:
         config: the file.
         network: its queries.
         sink: where the answers go of queries without a sink of their own; None if none is named.
-        sinks: query → its own sink.
+        sinks: query → its own sink; where none is named at all, one that keeps nothing.
     """
 
     config: Config
@@ -75,7 +75,40 @@ def toml_network(
     }
     common = config.run.sink
     sink = _sink(common, variables, f"{config.file}: [run.sink]") if common else None
-    return TomlNetwork(config, Network(**queries), sink, own)
+    network = Network(**queries)
+    return TomlNetwork(config, network, sink, own if sink is not None else unkept(network, own))
+
+
+def unkept(network: Network, own: Mapping[str, sinks.Sink]) -> dict[str, sinks.Sink]:
+    """The sinks of all queries, where those that have none keep nothing.
+
+    The answers of a part of the network are computed once for all of its queries: so one query of
+    each part computes them, and the others have nothing to do.
+
+    Args:
+        network: the queries.
+        own: query → its sink.
+    """
+    found = dict(own)
+    for part in [*(tuple(graph.queries) for graph in network.split.parts), *_each(network)]:
+        computed = any(name in own for name in part)
+        for name in part:
+            if name not in own:
+                found[name] = sinks.function(_nothing if computed else _computed)
+                computed = True
+    return found
+
+
+def _each(network: Network) -> list[tuple[str, ...]]:
+    return [(name,) for name in network.split.alone]
+
+
+def _computed(batch: DataFrame, _: int) -> None:
+    batch.write.format("noop").mode("overwrite").save()
+
+
+def _nothing(_: DataFrame, __: int) -> None:
+    pass
 
 
 def _asked(exact: Network, query: Answers, settings: QuerySettings, place: str) -> Answers:

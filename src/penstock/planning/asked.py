@@ -39,6 +39,7 @@ class Node:
         aggregate: whether it computes windows.
         window: of an aggregate whose windows can be dropped.
         panes: whether it stands for the panes that the aggregates it feeds share.
+        feed: of an aggregate that shares panes, the number of the operator that it stands behind.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Node:
     aggregate: bool = False
     window: Window | None = None
     panes: bool = False
+    feed: int | None = None
 
     def __post_init__(self) -> None:
         for what, value in (

@@ -5,7 +5,7 @@ A plan is only as good as the guesses, so all of them are said.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -29,6 +29,7 @@ def workload(
     queries: Mapping[str, QuerySettings] | None = None,
     *,
     shared_panes: bool = False,
+    folds: Iterable[Sequence[str]] | None = None,
 ) -> tuple[Workload, tuple[str, ...]]:
     """The workload, and a line for each kind of guess in it.
 
@@ -37,6 +38,8 @@ def workload(
         known: what was measured, or is given.
         queries: what is wanted of the answers of each; none of them need be there.
         shared_panes: whether aggregates of the same rows by the same keys cost once (see `panes`).
+        folds: the names of aggregates that are computed together, if an engine has chosen them;
+            those by `shared_panes` otherwise.
     """
     names = list(graph.names.values())
     is_known("stream", known.rates, [source.name for source in graph.sources])
@@ -60,8 +63,10 @@ def workload(
         for name, operator in graph.queries.items()
     ]
     load = Workload(tuple(nodes), tuple(found))
-    if shared_panes:
-        load = share_panes(load, _alike(graph.operators, names))
+    if folds is None and shared_panes:
+        folds = _alike(graph, number)
+    if folds is not None:
+        load = share_panes(load, folds)
     return load, guesses.said()
 
 
@@ -85,12 +90,15 @@ class _Numbers:
         return self._equal[operator] if found is None else found
 
 
-def _alike(operators: Sequence[Operator], names: Sequence[str]) -> dict[str, Hashable]:
-    return {
-        name: (tuple(key.lower() for key in operator.query.keys), operator.query.late)
-        for name, operator in zip(names, operators, strict=True)
-        if isinstance(operator, Aggregate) and operator.query.window.kind in DOMAIN_KINDS
-    }
+def _alike(graph: Graph, number: _Numbers) -> list[list[str]]:
+    """Aggregates of the same rows by the same keys."""
+    found: dict[Hashable, list[str]] = {}
+    for operator, name in graph.names.items():
+        if isinstance(operator, Aggregate) and operator.query.window.kind in DOMAIN_KINDS:
+            keys = tuple(key.lower() for key in operator.query.keys)
+            alike = number.of(operator.input), keys, operator.query.late
+            found.setdefault(alike, []).append(name)
+    return list(found.values())
 
 
 def _unit(graph: Graph, known: Known) -> float:

@@ -57,7 +57,11 @@ def _arcs(load: Workload, a: int, x: int) -> list[Arc]:
     if load.nodes[a].panes:
         (a,) = load.parents[a]
     ends = load.children[x] if load.nodes[x].panes else (x,)
-    return [Arc(load.nodes[a].name, load.nodes[end].name) for end in ends]
+    feeds = (load.nodes[end].feed for end in ends)
+    return [
+        Arc(load.nodes[a if feed is None else feed].name, load.nodes[end].name)
+        for end, feed in zip(ends, feeds, strict=True)
+    ]
 
 
 def _why_random(load: Workload, roles: Roles, found: Placement) -> dict[Arc, str]:
@@ -95,7 +99,7 @@ def _neediest(load: Workload, roles: Roles) -> list[int]:
         if found[node] < 0 or wanted[number] > wanted[found[node]]:
             found[node] = number
     for x in range(len(load.nodes) - 1, -1, -1):
-        for one in load.parents[x]:
+        for one in load.before[x]:
             if found[x] >= 0 and (found[one] < 0 or wanted[found[x]] > wanted[found[one]]):
                 found[one] = found[x]
     return found

@@ -10,7 +10,7 @@ model; how far that is off, the controller finds out by itself (`control.batches
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
@@ -74,6 +74,7 @@ class Regulator:
         target: for the 95th percentile of response times, in seconds.
         interval: of the trigger, in seconds; 0 if batches follow each other at once.
         limits: what answers may suffer, and what wins if that is not enough.
+        folds: the names of aggregates that are computed together, and so keep the same rows.
         last: the decision that is in force.
     """
 
@@ -82,6 +83,7 @@ class Regulator:
     target: float
     interval: float = 0.0
     limits: Limits = field(default_factory=Limits)
+    folds: Sequence[Sequence[str]] = ()
     last: Decision | None = None
 
     def __post_init__(self) -> None:
@@ -121,7 +123,7 @@ class Regulator:
             n: QuerySettings(n, 1.0, "subset", 1, {}) for n, of in exact.items() if not depth(of)
         }
         wants = {**self.wants, **rows}
-        found, _ = workload(self.graph, known.but(never), wants, shared_panes=True)
+        found, _ = workload(self.graph, known.but(never), wants, folds=self.folds)
         return found
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:

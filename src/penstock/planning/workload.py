@@ -110,6 +110,19 @@ class Workload:
         return tuple(map(tuple, fed))
 
     @cached_property
+    def before(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes that must let through what each one gets.
+
+        Those that feed it, and of panes also the filters before the aggregates that share them.
+        """
+        found = [list(feeding) for feeding in self.parents]
+        for node in self.nodes:
+            if node.feed is not None:
+                for panes in node.inputs:
+                    found[panes].append(node.feed)
+        return tuple(tuple(dict.fromkeys(those)) for those in found)
+
+    @cached_property
     def streams(self) -> NDArray[np.bool_]:
         """Which nodes are streams: no drop stands before them."""
         return np.array([not node.inputs for node in self.nodes])
@@ -149,6 +162,6 @@ class Workload:
             found[node] = max(found[node], value)
         for number in range(len(self.nodes) - 1, -1, -1):
             value = found[number]
-            for one in self.parents[number]:
+            for one in self.before[number]:
                 found[one] = max(found[one], value)
         return np.array(found)

@@ -58,7 +58,8 @@ def panels(statuses: Sequence[Status]) -> tuple[Panel, ...]:
     """
 
     def line(name: str, of: Callable[[Status], float | None], *, dashed: bool = False) -> Line:
-        return Line(name, tuple(of(one) for one in statuses), dashed)
+        values = [of(one) for one in statuses]
+        return Line(name, tuple(v if words.known(v) else None for v in values), dashed)
 
     every = (
         Panel(

@@ -59,8 +59,8 @@ def top(values: Sequence[float | None], limit: float | None = None) -> float:
     >>> top([1, 2], limit=4), top([])
     (5.0, 1.0)
     """
-    known = [one for one in values if one is not None]
-    return max([*known, 1.25 * (limit or 0.0)]) or 1.0
+    some = [one for one in values if one is not None]
+    return max([*some, 1.25 * (limit or 0.0)]) or 1.0
 
 
 def strip(values: Sequence[float | None], look: Look, limit: float | None = None) -> list[Text]:

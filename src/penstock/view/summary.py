@@ -169,7 +169,7 @@ def _errors(statuses: Sequence[Status]) -> dict[str, float]:
     total: dict[str, tuple[float, int]] = {}
     for one in statuses:
         for query in one.queries:
-            if query.error is not None:
+            if words.known(query.error):
                 error, rows = total.get(query.name, (0.0, 0))
                 weight = max(query.rows_in, 1)
                 total[query.name] = error + query.error * weight, rows + weight

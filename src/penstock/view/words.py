@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 UNKNOWN = "-"
 _THOUSAND, _MILLION = 10_000, 1_000_000
 _HUNDRED, _TEN, _TENTH, _MINUTE = 100, 10, 0.1, 60
+
+
+def known(number: float | None) -> TypeGuard[float]:
+    """Whether a number says anything: a bound that is infinite does not.
+
+    >>> known(0.0), known(None), known(float("inf"))
+    (True, False, False)
+    """
+    return number is not None and math.isfinite(number)
 
 
 def count(number: float | None) -> str:
@@ -16,7 +26,7 @@ def count(number: float | None) -> str:
     >>> [count(n) for n in (None, 0, 9_876, 52_100, 3_456_789)]
     ['-', '0', '9,876', '52.1 k', '3.46 M']
     """
-    if number is None:
+    if not known(number):
         return UNKNOWN
     if abs(number) >= _MILLION:
         return f"{number / 1e6:,.2f} M"
@@ -29,7 +39,7 @@ def rate(number: float | None) -> str:
     >>> rate(52_100), rate(None)
     ('52.1 k/s', '-')
     """
-    return UNKNOWN if number is None else f"{count(number)}/s"
+    return UNKNOWN if not known(number) else f"{count(number)}/s"
 
 
 def seconds(number: float | None) -> str:
@@ -38,7 +48,7 @@ def seconds(number: float | None) -> str:
     >>> [seconds(n) for n in (None, 0.042, 2.61, 3, 42.4, 125)]
     ['-', '42 ms', '2.6 s', '3 s', '42 s', '2 min 5 s']
     """
-    if number is None:
+    if not known(number):
         return UNKNOWN
     if 0 < number < _TENTH:
         return f"{number * 1e3:.0f} ms"
@@ -54,7 +64,7 @@ def share(number: float | None) -> str:
     >>> [share(n) for n in (None, 0, 0.0004, 0.031, 0.42, 0.999, 1)]
     ['-', '0 %', '<0.1 %', '3.1 %', '42 %', '99.9 %', '100 %']
     """
-    if number is None:
+    if not known(number):
         return UNKNOWN
     part = number * 100
     if 0 < part < _TENTH:
@@ -70,7 +80,7 @@ def times(number: float | None) -> str:
     >>> times(3.149), times(None)
     ('3.1 x', '-')
     """
-    return UNKNOWN if number is None else f"{number:.1f} x"
+    return UNKNOWN if not known(number) else f"{number:.1f} x"
 
 
 def clock(at: float) -> str:

@@ -1,4 +1,4 @@
-"""`penstock demo`: a minute of windows over a stream of packets."""
+"""`penstock demo`: a minute of windows over packets; or an overload, and how it is survived."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from rich.console import Console
 
 import penstock as ps
 from penstock.cli.demo.exact import Comparison, compare
+from penstock.cli.demo.overload import show_overload
 from penstock.cli.demo.packets import SECOND, Packets
 from penstock.cli.demo.stream import Seen, ask, report
 from penstock.cli.demo.view import View, frame, summary
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import DEMO, Local, local_spark
-from penstock.errors import StreamFailed
+from penstock.errors import StreamFailed, UsageError, complaint, did_you_mean
 
 EXAMPLE = "Example: penstock demo --for 20"
+KINDS = ("windows", "overload")
+SECONDS = 60
 PER_BATCH = 20_000
 POLL = 0.25
 """Seconds from one look at the stream to the next."""
@@ -31,16 +34,40 @@ GRACE = 60
 
 
 def demo(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="[windows|overload]",
+            help="Windows that are checked; or seven queries with a burst of three times what "
+            "this machine can take.",
+            show_default="windows",
+        ),
+    ] = "windows",
     *,
     seconds: Annotated[
-        int, typer.Option("--for", min=5, max=600, metavar="SECONDS", help="How long it runs.")
-    ] = 60,
+        int | None,
+        typer.Option("--for", min=5, max=600, metavar="SECONDS", help="How long windows run: 60."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a report of the overload into this folder."),
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option(hidden=True, help="Where to draw the end of it.")
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show windows over a stream of packets as they arrive, and check that they are exact."""
+    """Show windows over packets as they arrive, and check them; or show how an overload is met."""
+    with one_line_errors(verbose=verbose):
+        if kind not in KINDS:
+            rule = "must be 'windows' or 'overload'"
+            raise UsageError(complaint("demo", rule, kind, did_you_mean(kind, KINDS)))
+        if kind == "overload" and seconds is not None:
+            raise UsageError(complaint("--for", "must be left out of demo overload", seconds))
+    if kind == "overload":
+        show_overload(report, verbose=verbose)
+        return
+    seconds = SECONDS if seconds is None else seconds
     with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:
         check_java()
         view.stage("starting Spark")

@@ -13,17 +13,24 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+import typer
+from rich.console import Console
 
 from penstock import sources
 from penstock.cli.asked import Asked
-from penstock.cli.run import played
-from penstock.cli.session import Local
+from penstock.cli.failures import FAILED, one_line_errors
+from penstock.cli.java import check_java
+from penstock.cli.run import played, reported
+from penstock.cli.session import RUN, Local, local_spark
 from penstock.cli.watch import Watched
 from penstock.engine.toml_network import toml_network
 from penstock.errors import StreamFailed
 from penstock.network.config import Config, parse_config
 from penstock.view.live import View
+from penstock.view.summary import summary
 from penstock.windows.durations import SECOND
 
 FILE = "overload.toml"
@@ -36,7 +43,7 @@ BEGIN, LENGTH, SECONDS = 50, 30, 130
 MEASURED = 30
 """Seconds for which it is measured what the machine can take."""
 
-_FLOOD, _AT_ONCE = 2_000_000, 100_000  # rows a second that are offered, and of a batch at most
+_FLOOD, _AT_ONCE = 800_000, 200_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
 
@@ -54,6 +61,25 @@ class Rates:
         """Of the source."""
         burst = (float(BEGIN), float(LENGTH), BURST / CALM)
         return {"rate": CALM * self.capacity, "bursts": [burst]}
+
+
+def show_overload(report: Path | None, *, verbose: bool) -> None:
+    """The demo of an overload; it fails if a row is not accounted for.
+
+    Args:
+        report: a folder for the report; None for none.
+        verbose: whether the trace of an error is shown.
+    """
+    with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:
+        check_java()
+        view.stage("starting Spark")
+        with local_spark(RUN, verbose=verbose) as local:
+            found = overload(local, view)
+        reported(found, view, report)
+        if found.failure is not None:
+            raise found.failure
+    if summary(found.scene).balanced is False:
+        raise typer.Exit(FAILED)
 
 
 def overload(local: Local, view: View) -> Watched:
@@ -96,9 +122,7 @@ def measured(local: Local, config: Config) -> float:
         return sources.named(kind, {**options, "rate": _FLOOD, "most": _AT_ONCE})
 
     made = toml_network(config, local.spark, flood)
-    run = made.network.start(
-        str(local.scratch / "measured"), sink=Asked.nowhere, sinks=made.sinks, mode="off"
-    )
+    run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, mode="off")
     until = time.monotonic() + MEASURED
     while time.monotonic() < until:
         if run.wait(_POLL):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from penstock.control.status import Status
 from penstock.errors import UsageError, complaint
@@ -29,7 +31,7 @@ def write_report(folder: str | Path, scene: Scene) -> str:
         if nothing is.
     """
     where = writable(folder)
-    lines = "".join(json.dumps(one.to_json(), allow_nan=False) + "\n" for one in scene.statuses)
+    lines = "".join(json.dumps(_plain(one.to_json())) + "\n" for one in scene.statuses)
     (where / "statuses.jsonl").write_text(lines, encoding="utf-8")
     (where / "report.html").write_text(page(scene), encoding="utf-8")
     missing = ""
@@ -58,6 +60,15 @@ def writable(folder: str | Path) -> Path:
         rule = "must be a folder to write to"
         raise UsageError(complaint("--report", rule, str(folder), hint)) from error
     return where
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """JSON has no infinite numbers: they are nothing that is known."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _pictures(where: Path, statuses: Sequence[Status]) -> list[str]:

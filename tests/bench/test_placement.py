@@ -1,0 +1,51 @@
+"""Plans for an overload run on Spark as they were planned, and errors are measured as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.bench import placement
+from penstock.bench.deviations import relative_error, relative_errors
+from penstock.bench.packets import WORKLOAD
+from penstock.bench.seven import Packets, exact, shed
+from penstock.engine.orders import orders_of
+
+
+def test_the_error_of_a_window_is_over_all_its_groups():
+    exact = {"tcp": 80.0, "udp": 15.0, "icmp": 5.0}
+    assert relative_error(exact, exact) == 0
+    assert relative_error(exact, {"tcp": 90.0, "udp": 10.0}) == pytest.approx(
+        0.2
+    )  # icmp is missing
+    assert relative_error(exact, {}) == 1
+    assert relative_errors({1: exact, 2: exact}, {2: exact, 3: {}}) == [1, 0]
+
+
+def test_what_is_measured_is_what_was_planned(spark: SparkSession, tmp_path: Path) -> None:
+    # 200 s and 300 s, in which there are whole windows of 120 s
+    other = Packets.written(
+        spark, tmp_path / "other", 2, 10_000, rate=100, first=placement.ELSEWHERE
+    )
+    data = Packets.written(spark, tmp_path / "data", 3, 10_000, rate=100)
+    learnt = placement.learn(other, tmp_path / "learn")
+    wanted = {query: windows for query, (windows, _) in exact(data).items()}
+    assert {query: len(windows) for query, windows in wanted.items()} == {
+        query: (299 - int(length.split()[0])) // int(slide.split()[0]) + 1
+        for query, (_, _, length, slide, _) in WORKLOAD.items()
+    }
+    (_, planned), (_, even) = learnt.plans(3)
+    assert planned.after == pytest.approx(even.after)
+    keep = {query: planned.outcomes[query].keep for query in WORKLOAD}
+    assert keep["dns_by_host"] > 2 * keep["traffic"]  # few rows by many hosts
+    got = shed(data, tmp_path / "run", dict.fromkeys(WORKLOAD, 1.0), planned.plan)
+    measured = {query: relative_errors(wanted[query], got[query]) for query in WORKLOAD}
+    # Nothing is dropped in the first batch; from then on queries keep what the plan says.
+    assert measured["traffic"][0] == 0
+    orders = orders_of((tmp_path / "run/checkpoint/penstock/plans/1").read_bytes())
+    assert {fold.keep for fold in orders.folds} == set(keep.values())
+    found = placement.report(learnt, 3, measured, measured)
+    assert found["avg_ratio"] == found["max_ratio"] == 1
+    assert 0 < found["avg_error"] < 2 * found["planned_avg_error"]
