@@ -147,7 +147,6 @@ def doctor(spark, tmp_path, monkeypatch):
         file = tmp_path / "a.toml"
         file.write_text(FILE.format(folder=tmp_path, time=time).replace(*change))
         result = CliRunner().invoke(app, ["doctor", str(file), *more])
-        assert result.stderr == ""
         return result
 
     return run
