@@ -146,8 +146,7 @@ def doctor(spark, tmp_path, monkeypatch):
     def run(*more, time="ts", change=("", "")):
         file = tmp_path / "a.toml"
         file.write_text(FILE.format(folder=tmp_path, time=time).replace(*change))
-        result = CliRunner().invoke(app, ["doctor", str(file), *more])
-        return result
+        return CliRunner().invoke(app, ["doctor", str(file), *more])
 
     return run
 
