@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install java demo test lint bench format clean
+.PHONY: help install java demo test lint bench docs format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -31,12 +31,15 @@ lint: install ## Check style, types and the direction of imports
 bench: install java ## Compare the speed of windows with Spark's own
 	$(BIN)/penstock bench windows
 
+docs: install ## Build the documentation as a site, in site/
+	$(BIN)/mkdocs build --strict
+
 format: install ## Format the code and apply safe fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean: ## Remove .venv, caches and build output
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf spark-warehouse metastore_db derby.log .kafka
 	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 

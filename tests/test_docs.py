@@ -1,20 +1,33 @@
 """Everything that the documentation shows is run.
 
-Every ```python block of README.md and below docs/ is executed: the blocks of one file one after the
-other in one namespace, which has the session as `spark`, in an empty folder. A block that cannot
-be run is given another language, such as ```text.
+Every ```python block of README.md and docs/ is executed: the blocks of one file one after the
+other in one namespace, which has the session as `spark`, in an empty folder. So is every line of a
+```sh block that begins with `penstock`, with that session; those of commands that take long are
+only read. A block that cannot be run is given another language, such as ```text.
 """
 
 import re
+import shlex
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from penstock.cli import init as init_command
+from penstock.cli.doctor import command as doctor_command
+from penstock.cli.main import app
+from penstock.cli.session import Local
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON = {"python", "python3", "py", "pycon"}
+LONG = {"run", "demo", "bench", "backfill"}
+"""Commands that have tests of their own, and take too long here."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +64,7 @@ def blocks(markdown: str) -> list[Block]:
 
 
 def python_blocks(markdown: str) -> list[Block]:
-    return [b for b in blocks(markdown) if b.language in {"python", "python3", "py", "pycon"}]
+    return [b for b in blocks(markdown) if b.language in PYTHON]
 
 
 def make_commands(markdown: str) -> set[str]:
@@ -67,20 +80,64 @@ def make_commands(markdown: str) -> set[str]:
     return {target for text in fenced + spans for target in command.findall(text)}
 
 
+def commands(block: Block) -> list[list[str]]:
+    r"""The commands of a block that are penstock's own, each as words.
+
+    >>> commands(Block("sh", 1, "cd x\npenstock plan a.toml --load 3  # three times\n"))
+    [['plan', 'a.toml', '--load', '3']]
+    """
+    lines = block.text.replace("\\\n", " ").splitlines()
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [found[1:] for found in words if found[:1] == ["penstock"]]
+
+
+def call(words: list[str]) -> None:
+    """Runs a command, or reads it if it takes long: it must be there, with these options."""
+    if words[0] not in LONG:
+        result = CliRunner().invoke(app, words)
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        return
+    command, name = typer.main.get_command(app), "penstock"
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+    command.make_context(name, words)
+
+
+def runs(page: Path) -> bool:
+    """Whether there is anything to run on a page."""
+    text = page.read_text()
+    return bool(python_blocks(text)) or any(b.language == "sh" for b in blocks(text))
+
+
 def execute(page: Path, namespace: dict[str, object]) -> None:
-    for block in python_blocks(page.read_text()):
+    for block in blocks(page.read_text()):
+        if block.language == "sh":
+            for words in commands(block):
+                call(words)
+        if block.language not in PYTHON:
+            continue
         # Empty lines in front, so that a traceback has the page's own line numbers.
         source = "\n" * (block.line - 1) + block.text
         exec(compile(source, str(page), "exec"), namespace)  # noqa: S102 - that is the purpose
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_run(page, request, spark_folder, monkeypatch):
-    if not python_blocks(page.read_text()):
-        return  # nothing to run: do not start Spark for it
+def test_the_examples_run(page, request, spark_folder, tmp_path_factory, monkeypatch):
+    if not runs(page):
+        return  # do not start Spark for it
     spark = request.getfixturevalue("spark")
     monkeypatch.chdir(spark_folder)  # relative paths must mean the same to Python and to Spark
     before = set(spark_folder.iterdir())
+    shutil.copytree(ROOT / "examples", "examples")
+    scratch = tmp_path_factory.mktemp("scratch")
+
+    @contextmanager
+    def session(*_, **__):
+        yield Local(spark, scratch)
+
+    monkeypatch.setattr(init_command, "local_spark", session)
+    monkeypatch.setattr(doctor_command, "running_spark", session)
     try:
         # As `__main__`, so that Spark sends functions to its workers by value.
         execute(page, {"__name__": "__main__", "spark": spark})
@@ -92,10 +149,11 @@ def test_the_examples_run(page, request, spark_folder, monkeypatch):
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
-def test_the_readme_names_only_targets_that_exist():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_names_only_targets_that_exist(page):
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):(?!=)", makefile, re.MULTILINE))
-    assert make_commands(README.read_text()) - targets == set()
+    assert make_commands(page.read_text()) - targets == set()
 
 
 class TestTheHarness:

@@ -111,7 +111,7 @@ REFUSED = {
     ),
     "no source": (
         "[stream.s]\nevent_time = 'ts'\n" + QUERY,
-        "a.toml: [stream.s] source must be given, got None; such as source = 'kafka'",
+        'a.toml: [stream.s] source must be given, got None; such as source = "kafka"',
     ),
     "no cql": (STREAM + "[query.q]\nweight = 1", "a.toml: [query.q] cql must be given, got None"),
     "no table": (

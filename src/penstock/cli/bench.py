@@ -21,7 +21,11 @@ from penstock.cli.failures import FAILED, Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import BENCH, local_spark
 
-app = typer.Typer(no_args_is_help=True, help="Measure on this machine.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Measure on this machine.",
+    epilog="Example: penstock bench windows --quick --json",
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows, no large overlaps.")]

@@ -16,6 +16,7 @@ from penstock.engine.opening import stream
 from penstock.engine.stream import Stream
 from penstock.errors import PenstockError
 from penstock.network.config import Config, read_config
+from penstock.network.right_values import with_hint
 from penstock.network.secrets import filled
 from penstock.network.settings import RelationSettings, StreamSettings
 from penstock.network.tables import ConfigError
@@ -47,11 +48,29 @@ def toml_queries(
     return bound(config.definitions, streams, relations)
 
 
-def _opened(one: StreamSettings, load: Load, environ: Mapping[str, str]) -> Stream:
+def source_of(
+    one: StreamSettings, environ: Mapping[str, str], load: Load = named
+) -> DataFrame | Source:
+    """The source of a stream; what is wrong with its options is said with their table.
+
+    Args:
+        one: what the file says of the stream.
+        environ: the variables that `${NAME}` stands for.
+        load: makes a source from its kind and its options.
+    """
     options = filled(dict(one.options), environ, f"{one.place} options")
     try:
+        return load(one.source, options)
+    except PenstockError as error:
+        what = str(error).split(maxsplit=1)[0]
+        raise ConfigError(with_hint(f"{one.place} options: {error}", what)) from error
+
+
+def _opened(one: StreamSettings, load: Load, environ: Mapping[str, str]) -> Stream:
+    rows = source_of(one, environ, load)
+    try:
         return stream(
-            load(one.source, options),
+            rows,
             one.event_time,
             one.slack,
             one.late,

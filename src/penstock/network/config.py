@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from penstock.errors import complaint
+from penstock.errors import complaint, did_you_mean
 from penstock.network.cql import Definition, parse_query
 from penstock.network.graph import Graph
 from penstock.network.operators import Handle, Source
@@ -95,13 +95,15 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
             raise ConfigError(message)
     _each_name_once(top)
     answers = cast("AnswerKind", top.choice("answers", *ANSWERS) or "approximate")
+    _statistics_name_what_is_there(top)
     queries = list(top.tables("query"))
+    asked = {one.name: _query(one, answers) for one in queries}
     return Config(
         file,
         {one.name: _stream(one) for one in top.tables("stream")},
         {one.name: _relation(one) for one in top.tables("relation")},
         (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),
-        {one.name: _query(one, answers) for one in queries},
+        asked,
         top.table("statistics"),
         run_of(top),
     )
@@ -118,6 +120,15 @@ def _each_name_once(top: Table) -> None:
                 raise ConfigError(complaint(f"{top.place} {path}", rule, one.name))
 
 
+def _statistics_name_what_is_there(top: Table) -> None:
+    for kind in ("stream", "query"):
+        there = list(top.table(kind).values)
+        for one in top.table("statistics").tables(kind):
+            if one.name not in there:
+                rule, hint = f"must be about a {kind} of the file", did_you_mean(one.name, there)
+                raise ConfigError(complaint(one.place, rule, one.name, hint))
+
+
 def _stream(table: Table) -> StreamSettings:
     table.known(
         *("source", "options", "event_time", "slack", "late", "order", "identity"),
@@ -125,7 +136,7 @@ def _stream(table: Table) -> StreamSettings:
     )
     return StreamSettings(
         table.name,
-        table.needed("source", "such as source = 'kafka'"),
+        table.needed("source"),
         table.table("options").values,
         table.text("event_time"),
         slack_of(table),
@@ -162,7 +173,7 @@ def _view(table: Table) -> Definition:
 
 
 def _definition(table: Table, *, delivered: bool) -> Definition:
-    text = table.needed("cql", "such as cql = 'SELECT * FROM packets'")
+    text = table.needed("cql")
     return parse_query(text, table.name, delivered=delivered, place=f"{table.place} cql")
 
 
@@ -171,7 +182,8 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
-        raise table.refused("max_gap", "must be left out where answers are not 'subset'")
+        rule = "must be left out where answers are not 'subset'"
+        raise table.refused("max_gap", rule, 'or set answers = "subset"')
     weight, priority = table.number("weight"), table.number("priority", whole=True)
     return QuerySettings(
         table.name,

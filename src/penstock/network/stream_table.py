@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from penstock.errors import PenstockError
 from penstock.network.progress import Progress, heartbeat, ordered_by, punctuation, row_slack
+from penstock.network.right_values import with_hint
 from penstock.network.tables import ConfigError, Table
 from penstock.windows import parse_duration
 
@@ -43,7 +44,8 @@ def progress_of(table: Table) -> Progress | None:
     except ConfigError:
         raise
     except PenstockError as error:
-        raise ConfigError(f"{table.place} {given[0]}: {error}") from error
+        message = f"{table.place} {given[0]}: {error}"
+        raise ConfigError(with_hint(message, given[0])) from error
 
 
 def _punctuation(table: Table) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError, SpecificationError, complaint, did_you_mean
+from penstock.network.right_values import such_as, with_hint
 from penstock.windows import parse_duration
 
 
@@ -39,7 +41,17 @@ def top_table(text: str, file: str) -> Table:
     try:
         return Table(file, (), tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: {error}") from error
+        raise ConfigError(f"{file}: {error}{_line(text, str(error))}") from error
+
+
+def _line(text: str, error: str) -> str:
+    """The line that an error of TOML is about, and how its key is written rightly."""
+    found = re.search(r"at line (\d+)", error)
+    if found is None:
+        return ""
+    line = text.splitlines()[int(found[1]) - 1].strip()
+    hint = such_as(line.partition("=")[0].strip())
+    return f": {line}" + (f"; {hint}" if hint else "")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,8 +86,9 @@ got 'wieght'; did you mean 'weight'?
                 raise ConfigError(complaint(self.place, rule, key, hint))
 
     def refused(self, key: str, rule: str, hint: str = "") -> ConfigError:
-        """The error for the value of a key."""
-        return ConfigError(complaint(f"{self.place} {key}", rule, self.values.get(key), hint))
+        """The error for the value of a key; without another hint it has a value that is right."""
+        got, hint = self.values.get(key), hint or such_as(key)
+        return ConfigError(complaint(f"{self.place} {key}", rule, got, hint))
 
     def text(self, key: str) -> str | None:
         """A text that is not empty; None if it is not there."""
@@ -107,7 +120,7 @@ got 'wieght'; did you mean 'weight'?
         try:
             return parse_duration(value, key)
         except PenstockError as error:
-            raise ConfigError(f"{self.place} {error}") from error
+            raise ConfigError(with_hint(f"{self.place} {error}", key)) from error
 
     def number(self, key: str, *, whole: bool = False) -> float | None:
         """A number greater than 0."""

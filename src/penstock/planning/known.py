@@ -110,6 +110,8 @@ class Known:
         for one in table.tables("operator"):
             one.known("cost", "selectivity")
             _put(costs, one, "cost")
+            if (one.number("selectivity") or 0) > 1:
+                raise one.refused("selectivity", "must be a number from 0 to 1")
             _put(selectivities, one, "selectivity")
         for one in table.tables("query"):
             one.known("rows_per_window", "mean", "deviation")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import SpecificationError, complaint, did_you_mean
+from penstock.network.right_values import such_as
 from penstock.sources.files import files
 from penstock.sources.kafka import kafka
 from penstock.sources.packets import packets
@@ -54,8 +55,8 @@ def named(kind: str, options: Mapping[str, Any]) -> Source:
             hint = did_you_mean(name, known)
             rule = f"must have options that are known for {kind}"
             raise SpecificationError(complaint("source", rule, name, hint))
-    try:
-        return make(**given)
-    except TypeError as error:
-        reason = str(error).replace(f"{make.__name__}()", "it")
-        raise SpecificationError(complaint(f"source {kind}", "must be complete", reason)) from error
+    for name, one in inspect.signature(make).parameters.items():
+        if one.default is one.empty and name not in given:
+            rule = f"must be given for {kind}"
+            raise SpecificationError(complaint(name, rule, None, such_as(name)))
+    return make(**given)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.control.status import Status
 from penstock.view import words
+from penstock.view.accounts import balanced
 from penstock.view.scene import Scene
 
 _P95 = 0.95
@@ -108,7 +109,7 @@ class Summary:
         if self.balanced is None:
             return "none were kept"
         if self.balanced:
-            return "balanced: every row of every query is dropped, not asked for, or taken"
+            return "balanced: every row of every query is dropped or taken"
         return f"NOT balanced: {', '.join(self.astray)}"
 
 
@@ -123,8 +124,8 @@ def summary(scene: Scene) -> Summary:
     known = [one for one in judged if one.held is not None]
     last = scene.now
     rows, shed = _loss(scene)
-    astray = tuple(name for name, of in scene.accounts.items() if _balance(of) is False)
-    kept = any(_balance(of) is not None for of in scene.accounts.values())
+    astray = tuple(name for name, of in scene.accounts.items() if balanced(of) is False)
+    kept = any(balanced(of) is not None for of in scene.accounts.values())
     return Summary(
         title=scene.title,
         batches=len(statuses),
@@ -175,11 +176,3 @@ def _errors(statuses: Sequence[Status]) -> dict[str, float]:
                 total[query.name] = error + query.error * weight, rows + weight
     means = {name: error / rows for name, (error, rows) in total.items()}
     return {name: mean for name, mean in means.items() if mean > 0}
-
-
-def _balance(of: Mapping[str, int]) -> bool | None:
-    """Whether the rows of a query add up; None if nobody counted them."""
-    if "rows_in" not in of:
-        return None
-    parts = ("shed_at_stream", "shed_on_the_way", "taken")
-    return of["rows_in"] == sum(of.get(part, 0) for part in parts)

@@ -139,7 +139,7 @@ const penstockParts = (() => {
     renewed(host, [scene.accounts, scene.balanced], () => {
       const all = Object.entries(scene.accounts);
       if (!all.length) return [make("p", "soft", "Nothing has been counted yet.")];
-      const heads = ["query", "rows in", "shed at stream", "shed on the way", "not asked", "taken", "balance", "of those taken"];
+      const heads = ["query", "rows in", "shed at stream", "shed on the way", "taken", "balance", "of those taken"];
       const rows = all.map(([name, of]) => {
         const right = scene.balanced[name], sum = FATES.reduce((total, fate) => total + (of[fate] ?? 0), 0);
         const sign = right === null ? make("span", "soft", "not all counted")

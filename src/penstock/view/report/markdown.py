@@ -22,7 +22,7 @@ def markdown(scene: Scene, pictures: Sequence[str] = ()) -> str:
     lines += ["", "## Queries", "", *table(QUERIES, query_rows(scene), 6)]
     head, rows = account_rows(scene)
     if rows:
-        said = "Each row of a query is dropped, not asked for, or taken."
+        said = "Each row of a query is dropped or taken."
         lines += ["", "## Accounts", "", said, "", *table(head, rows, len(head) - 1)]
     problems = problem_rows(scene)
     if problems:

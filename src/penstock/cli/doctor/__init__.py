@@ -1,0 +1,1 @@
+"""`penstock doctor`: what would keep a network from running, and how to mend it."""
