@@ -25,6 +25,7 @@ from penstock.engine.files import Folder
 from penstock.engine.shedder import Shedder
 from penstock.engine.watermark import watermark_in
 from penstock.network.operators import Aggregate
+from penstock.windows import window_end
 
 FOLDER = "penstock/ledger"
 
@@ -78,8 +79,7 @@ class Ledger:
         offsets = Folder(self.shedder.checkpoint, "offsets")
         marks = [_watermark(offsets, number) for number in (batch - 1, batch)]
         decisions = self.shedder.decisions_of(batch)
-        # Before the first watermark it is not known where the stream begins.
-        if not marks[0] or not marks[1] or decisions is None or marks[0] == marks[1]:
+        if not marks[1] or decisions is None or marks[0] == marks[1]:
             return []
         told = metrics.get(f"{self.metric}_windows", {}).get("delivered") or []
         seen: dict[int, set[int]] = {}
@@ -91,7 +91,10 @@ class Ledger:
             node = part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             ends = seen.get(part.shared.number[node], set())
-            closed = (marks[0], marks[1])
+            # Before the first watermark the stream begins with the first window that is known of.
+            dropped = [window_end(run.first, target.window) for run in decisions.runs(name)]
+            begins = min([*ends, *dropped], default=marks[1] + 1) - 1
+            closed = (marks[0] or min(begins, marks[1]), marks[1])
             found = entries(target, decisions, delivered=ends, closed=closed, batch=batch)
             # Of approximate answers every window comes, but those that were jumped over.
             all_of_them = name in self.shedder.targets
