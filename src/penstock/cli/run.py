@@ -15,6 +15,7 @@ from rich.console import Console
 from penstock.cli.asked import Asked, asked
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
+from penstock.cli.live_page import PageOf
 from penstock.cli.session import RUN, Local, running_spark
 from penstock.cli.watch import Watched, watched
 from penstock.engine.toml_network import toml_network
@@ -56,6 +57,28 @@ def run(
         str | None,
         typer.Option(metavar="DIR", help="Where it goes on when it is started again."),
     ] = None,
+    dashboard: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            help="Serve the live page, and /metrics, on this port; 0 for any that is free.",
+            min=0,
+            max=65535,
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST", help="Of the live page; other than this machine only with a token."
+        ),
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="PENSTOCK_TOKEN", help="What a browser has to know for the page."),
+    ] = None,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="The page may change the mode; needs a token.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON; all else goes to stderr.")
     ] = False,
@@ -73,8 +96,11 @@ def run(
             at_end.enter_context(redirect_stdout(sys.stderr))
         view = at_end.enter_context(View(Console(highlight=False, stderr=as_json)))
         view.stage("starting Spark")
+        page = None if dashboard is None else PageOf(dashboard, host, token, changes=changes)
+        if page is not None:
+            page.check()
         with running_spark(RUN, wanted.spark, verbose=verbose) as local:
-            found = played(local, wanted, view)
+            found = played(local, wanted, view, page)
         reported(found, view, report)
     if as_json:
         print(json.dumps(_values(found, report), indent=2))
@@ -83,13 +109,14 @@ def run(
             raise found.failure
 
 
-def played(local: Local, wanted: Asked, view: View) -> Watched:
+def played(local: Local, wanted: Asked, view: View, page: PageOf | None = None) -> Watched:
     """Starts the network of a file, and shows it until it is over.
 
     Args:
         local: the session.
         wanted: what is asked for.
         view: where it is shown.
+        page: the live page; None for none.
     """
     view.stage("looking at the streams")
     made = toml_network(wanted.config, local.spark, wanted.load)
@@ -106,7 +133,12 @@ def played(local: Local, wanted: Asked, view: View) -> Watched:
         wins=settings.wins,
     )
     view.stage("waiting for the first batch")
-    return watched(replace(running, title=wanted.config.file), view, wanted.seconds)
+    running = replace(running, title=wanted.config.file)
+    if page is None:
+        return watched(running, view, wanted.seconds)
+    with page.served(running) as address:
+        view.stage(f"live page: {address}")
+        return watched(replace(running, title=f"{running.title}  {address}"), view, wanted.seconds)
 
 
 def reported(found: Watched, view: View, report: Path | None) -> None:

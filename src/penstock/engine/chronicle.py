@@ -65,6 +65,11 @@ class Chronicle:
     _told: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def newest(self) -> int | None:
+        """The last batch that Spark has told of."""
+        return self._recent[-1]["batchId"] if self._recent else None
+
     def take(self, reports: Sequence[Mapping[str, Any]], *, ended: bool = False) -> None:
         """Enters the batches that Spark has told of; those that are known stay as they are.
 

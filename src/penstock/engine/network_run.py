@@ -22,10 +22,12 @@ from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.shed_accounts import ShedAccounts
-from penstock.engine.shedder import Mode, Shedder
+from penstock.engine.shedder import MODES, Mode, Shedder
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import UsageError, complaint
+from penstock.view.html import scene_html
+from penstock.view.plots import plot
 from penstock.view.scene import Scene
 from penstock.windows.durations import Instant, parse_instant
 
@@ -120,10 +122,15 @@ class NetworkRun:
     def _catch_up(self) -> None:
         """Learns from the last batches too, and enters them in the books."""
         for part in self.parts:
-            if part.control is not None:
-                reports = part.run.progress
-                part.control.measure.take(reports)
-                part.control.take(reports, ended=not part.run.query.isActive)
+            if part.control is None:
+                continue
+            last, active = part.run.query.lastProgress, part.run.query.isActive
+            newest = part.control.chronicle.newest
+            if active and (last is None or last.batchId == newest):
+                continue  # this is asked often, and to read a hundred reports takes time
+            reports = part.run.progress
+            part.control.measure.take(reports)
+            part.control.take(reports, ended=not active)
 
     def status(self) -> Status | None:
         """How it does, after the last batch that is committed; None before the first."""
@@ -196,7 +203,27 @@ class NetworkRun:
             if part.shedder is not None:
                 these = mine(keep, part.queries), mine(drop, part.queries)
                 part.shedder.ask(part.shedder.by_hand(*these))
-                part.shedder.mode = mode or part.shedder.mode
+        if mode is not None:
+            self.set_mode(mode)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Drops rows from the next batch on that is not decided yet, or only counts, or neither.
+
+        Args:
+            mode: "on", "monitor" or "off".
+        """
+        if mode not in MODES:
+            raise UsageError(complaint("mode", f"must be one of {', '.join(MODES)}", mode))
+        for part in self.parts:
+            if part.shedder is not None:
+                part.shedder.mode = mode
+
+    def plot(self) -> Any:  # noqa: ANN401 - matplotlib is an extra, and need not be there
+        """Pictures of the run, as a figure of matplotlib; in a notebook it is shown."""
+        return plot(self.history)
+
+    def _repr_html_(self) -> str:
+        return scene_html(self.scene())
 
     def skip_to(self, time: Instant) -> None:
         """Jumps over a backlog: rows before a time are read and dropped at once.
