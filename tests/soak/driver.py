@@ -94,7 +94,7 @@ class Driver:
             follow(shedder, batch, newest)
             self.reached("planned")
 
-        Shedder.follow = followed  # type: ignore[method-assign]
+        Shedder.follow = followed  # type: ignore[assignment, method-assign]
         self.run = ps.Network(**queries(order["source"])).start(
             order["checkpoint"], sink=self.take, trigger={"availableNow": True}, **plan_of(0)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from itertools import zip_longest
 from typing import Any
 
@@ -13,6 +14,10 @@ from penstock.network.query import Query
 from penstock.windows import Evaluation
 
 _FOLDER, _FILE, _NETWORK, _FOLDS = "penstock", "evaluation.json", "network.txt", "folds.json"
+
+FORM = 1
+"""Of the state and the records of a network; a change after which old ones do not fit raises it."""
+_FORM = "form.json"
 
 
 def recorded(checkpoint: str) -> Evaluation | None:
@@ -59,8 +64,11 @@ def remember_network(checkpoint: str, network: str) -> bool:
     """
     folder = Folder(checkpoint, _FOLDER)
     if _NETWORK not in folder.names():
+        made_by = {"form": FORM, "penstock": version("penstock")}
+        folder.write(_FORM, json.dumps(made_by).encode())
         folder.write(_NETWORK, network.encode())
         return True
+    _check_form(folder, checkpoint)
     before, now = folder.read(_NETWORK).decode().splitlines(), network.splitlines()
     if before != now:
         apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
@@ -68,6 +76,18 @@ def remember_network(checkpoint: str, network: str) -> bool:
         hint = "give the new network a checkpoint of its own"
         raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}", hint))
     return False
+
+
+def _check_form(folder: Folder, checkpoint: str) -> None:
+    """Refuses a checkpoint whose state another version of penstock has written in another form."""
+    if _FORM not in folder.names():
+        return  # it is from before there was any other
+    made_by: dict[str, Any] = json.loads(folder.read(_FORM))
+    if made_by["form"] != FORM:
+        rule = f"must have state of form {FORM}, which is that of penstock {version('penstock')}"
+        got = f"{checkpoint}, of form {made_by['form']}, made by penstock {made_by['penstock']}"
+        hint = "go on with that version, or give the network a new checkpoint"
+        raise UsageError(complaint("checkpoint", rule, got, hint))
 
 
 def remembered_folds(checkpoint: str, look: Callable[[], list[list[int]]]) -> list[list[int]]:
