@@ -26,7 +26,7 @@ import penstock as ps
 from penstock.engine.shed_accounts import shed_in
 from penstock.engine.shedder import Shedder
 
-LIMIT = 300
+LIMIT = 900
 """Seconds after which something is wrong."""
 
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from tests.engine.streams import SECOND, START, instant
 
 SCRIPT = Path(__file__).with_name("driver.py")
-LIMIT = 240
+LIMIT = 900
 """Seconds that a driver may take, on however slow a machine."""
 
 SCHEMA = pa.schema(
@@ -47,6 +47,8 @@ def settings(scratch: Path) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.python.unix.domain.socket.enabled": "true",
+        # A machine that is slow is not dead.
+        "spark.network.timeout": "1200s",
     }
 
 
