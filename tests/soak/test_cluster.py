@@ -50,7 +50,8 @@ class Daemon:
             "SPARK_HOME": str(HOME),
             "SPARK_LOCAL_DIRS": str(folder / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": JAVA,
+            # A worker that is slow is not dead; of one that is, its connections tell.
+            "SPARK_DAEMON_JAVA_OPTS": f"{JAVA} -Dspark.worker.timeout={LIMIT}",
         }
         command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
         command += ["--host", "127.0.0.1", "--webui-port", "0", *terms]
