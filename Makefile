@@ -23,7 +23,7 @@ test: install java ## Run all tests but the long ones, the documentation's examp
 	@sh scripts/test.sh $(BIN)/pytest
 
 soak: install java ## Kill drivers and workers for some minutes: answers must stay as they are
-	$(BIN)/pytest -m soak
+	$(BIN)/pytest tests/soak
 
 lint: install ## Check style, types and the direction of imports
 	$(BIN)/ruff check

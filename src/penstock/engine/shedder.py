@@ -232,7 +232,8 @@ class Shedder:
         self._would = would
         # The watermark knows of the last batch that may have dropped by a lost record.
         if self._lost is not None and batch > self._lost and self._newest is not None:
-            self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1)
+            # Spark tells times in whole milliseconds, rounded down.
+            self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1000)
             self._lost = None
         orders = self._orders(batch, plan, mode)
         values = {
