@@ -74,12 +74,14 @@ class _Record:
         would: what would have been decided, where rows are only counted.
         newest: how far the stream was, in microseconds.
         span: how far a batch goes, in microseconds.
+        lost: the batch from which on it is not known what was dropped before; None as a rule.
     """
 
     decisions: Decisions = field(default_factory=Decisions)
     would: Decisions | None = None
     newest: int | None = None
     span: int = 0
+    lost: int | None = None
 
 
 @dataclass
@@ -129,7 +131,7 @@ class Shedder:
         found = [self._read(number) for number in (following, following - 1)]
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
-        self._newest, self._span = last.newest, last.span
+        self._newest, self._span, self._lost = last.newest, last.span, last.lost
         if done and found == [None, None]:
             self._lost = following
             self._tell(
@@ -207,7 +209,8 @@ class Shedder:
     def _slack(self) -> int:
         """How far the watermark stays behind the newest row, in microseconds."""
         rows = self.part.shared.rows.items()
-        return max(s.slack or own_watermark(frame, s.event_time or "") or 0 for s, frame in rows)
+        found = [s.slack or own_watermark(frame, s.event_time or "") or 0 for s, frame in rows]
+        return max(found, default=0)
 
     def _reach(self, mark: int | None) -> None:
         """Notes how far the stream is: by its watermark, which is the same in a replay."""
@@ -244,6 +247,7 @@ class Shedder:
             "newest": self._newest,
             "span": self._span,
             "would": None if would is None else would.to_json(),
+            "lost": self._lost,
         }
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
         self._folder.remove(str(batch - _KEPT))
@@ -346,6 +350,7 @@ class Shedder:
                 None if would is None else Decisions.from_json(would),
                 values.get("newest"),
                 values.get("span", 0),
+                values.get("lost"),
             )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None
