@@ -82,8 +82,22 @@ class Killed:
             time.sleep(delay)
             driver.kill()
         code = driver.wait()
+        self.unread()
         assert code in (0, -signal.SIGKILL), driver.complaints
         return code != 0
+
+    def unread(self) -> None:
+        """Takes back a file that is noted as read in a batch that has not begun.
+
+        Spark's file source notes the files of a batch before the batch has its offsets. Killed in
+        between, it makes one batch of two files: other batches than those of the script.
+        """
+        checkpoint = self.folder / "checkpoint"
+        begun = max(numbers(checkpoint / "offsets"), default=-1)
+        for noted in numbers(checkpoint / "sources" / "0"):
+            if noted > begun:
+                (checkpoint / "sources" / "0" / str(noted)).unlink()
+                (checkpoint / "sources" / "0" / f".{noted}.crc").unlink(missing_ok=True)
 
     def end(self) -> None:
         """The last driver reads what there is, and a row far ahead, which closes all windows."""
