@@ -72,9 +72,10 @@ def remember_network(checkpoint: str, network: str) -> bool:
     before, now = folder.read(_NETWORK).decode().splitlines(), network.splitlines()
     if before != now:
         apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
-        rule = "must belong to the same network"
+        # A long path would leave no room for it after "got".
+        rule = f"must belong to the same network (they differ in '{apart}')"
         hint = "give the new network a checkpoint of its own"
-        raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}", hint))
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
     return False
 
 
@@ -84,10 +85,12 @@ def _check_form(folder: Folder, checkpoint: str) -> None:
         return  # it is from before there was any other
     made_by: dict[str, Any] = json.loads(folder.read(_FORM))
     if made_by["form"] != FORM:
-        rule = f"must have state of form {FORM}, which is that of penstock {version('penstock')}"
-        got = f"{checkpoint}, of form {made_by['form']}, made by penstock {made_by['penstock']}"
+        rule = (
+            f"must have state of form {FORM}, and is of form {made_by['form']}, "
+            f"made by penstock {made_by['penstock']}"
+        )
         hint = "go on with that version, or give the network a new checkpoint"
-        raise UsageError(complaint("checkpoint", rule, got, hint))
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
 
 
 def remembered_folds(checkpoint: str, look: Callable[[], list[list[int]]]) -> list[list[int]]:
