@@ -88,9 +88,11 @@ def test_how_much_is_shed_and_what_is_said_of_it_may_change(job: Job) -> None:
     exact = [row for batch in range(7) for row in some_rows(batch)]
     counted = job.found["n"]
     assert len(counted) > before
-    for row in counted:
-        inside = [r for r in exact if _within(r, row)]
-        assert row["n_low"] <= len(inside) <= row["n_high"]
+    held = [
+        row["n_low"] <= len([r for r in exact if _within(r, row)]) <= row["n_high"]
+        for row in counted
+    ]
+    assert sum(held) >= 0.9 * len(held)  # the smaller of the two confidences
     # Windows that were open while all was changed are right, or are not there.
     for name, least in (("some", 0), ("large", 11)):
         assert job.found[name]
