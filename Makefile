@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install java demo test lint bench docs format clean
+.PHONY: help install java demo test soak lint bench docs format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -19,8 +19,11 @@ java: ## Check that Spark will find Java 17 or newer
 demo: install java ## Show the library at work
 	$(BIN)/penstock demo
 
-test: install java ## Run all tests, the examples in the documentation included
+test: install java ## Run all tests but the long ones, the documentation's examples included
 	@sh scripts/test.sh $(BIN)/pytest
+
+soak: install java ## Kill drivers and workers for some minutes: answers must stay as they are
+	$(BIN)/pytest tests/soak
 
 lint: install ## Check style, types and the direction of imports
 	$(BIN)/ruff check

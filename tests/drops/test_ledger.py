@@ -38,6 +38,16 @@ def test_each_fate_has_its_name():
     }
 
 
+def test_where_nobody_was_told_what_was_delivered_a_window_is_said_to_be_kept():
+    state = Decisions(dropped={"n": (Run(1, 1, by=4),)}, suppress_until=25)
+    assert fates(state, delivered=None, closed=(0, 40)) == {
+        10: (Fate.LOST, None),
+        20: (Fate.DROPPED, 4),
+        30: (Fate.LOST, None),
+        40: (Fate.KEPT, None),
+    }
+
+
 def test_an_entry_is_a_plain_row():
     (entry,) = entries(TARGET, Decisions(), delivered=[10], closed=(0, 10), batch=9)
     assert entry.row() == {

@@ -290,6 +290,33 @@ def test_a_restart_goes_on_with_what_was_dropped(spark: SparkSession, tmp_path: 
     assert before
 
 
+def test_a_restart_decides_what_one_run_decides(spark: SparkSession, tmp_path: Path) -> None:
+    files, made = Files(spark, tmp_path / "in", PACKETS), packets()
+    # A stream that ends has one more batch, without rows: here both shall have the same batches.
+    setting = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(setting, "false")
+    try:
+        found: dict[str, dict[str, dict[int, list[Row]]]] = {"once": {}, "twice": {}}
+        for half in (made[: 3 * ROWS], made[3 * ROWS :]):
+            for i in range(0, len(half), ROWS):
+                files.add(half[i : i + ROWS])
+            asked = queries(files.stream())
+            start(asked, tmp_path / "twice", found["twice"], keep=0.5, drop=0.7).wait()
+        asked = queries(files.stream())
+        run = start(asked, tmp_path / "once", found["once"], keep=0.5, drop=0.7)
+        run.wait()
+    finally:
+        spark.conf.unset(setting)
+    records = [
+        {int(one.name): json.loads(one.read_text())["values"] for one in plans.iterdir()}
+        for plans in (tmp_path / name / "penstock" / "plans" for name in found)
+    ]
+    assert sorted(records[0]) == list(range(BATCHES + 1))
+    assert records[0] == records[1]
+    assert any(record["decisions"]["dropped"] for record in records[0].values())
+    assert found["once"] == found["twice"]
+
+
 def test_rows_that_are_never_shed(spark: SparkSession, tmp_path: Path) -> None:
     rows = stream(spark, tmp_path)
     packet = ps.stream(rows, event_time="ts", identity="number", never_shed="host = 'b'")

@@ -9,7 +9,8 @@
                 └ delivered
 
 A window is entered when the watermark has closed it: nothing can change any more. One that was
-jumped over, as the user wished, is skipped.
+jumped over, as the user wished, is skipped. Where it is not known whether a window had rows, it is
+only said to be kept.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Fate(StrEnum):
     SKIPPED = "skipped"
     LOST = "lost"
     EMPTY = "empty"
+    KEPT = "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Entry:
         query: its name.
         window_start: in microseconds; None where the stream has no beginning.
         window_end: in microseconds.
-        fate: what became of it; "lost" if it is suppressed because a record was.
+        fate: what became of it; "lost" if it is suppressed because a record was, "kept" if it was
+            delivered or empty, and it is not known which.
         decision: the batch for which it was dropped; None if it was not.
         batch: the batch that closed it.
     """
@@ -64,7 +67,7 @@ def entries(
     target: Target,
     decisions: Decisions,
     *,
-    delivered: Collection[int],
+    delivered: Collection[int] | None,
     closed: tuple[int, int],
     batch: int,
 ) -> Iterator[Entry]:
@@ -77,22 +80,26 @@ def entries(
         target: the query.
         decisions: those that the batch ran by.
         delivered: ends of the windows with at least one answer, in microseconds. Of a query that is
-            dropped per group, a window without any is dropped if a level held for it.
+            dropped per group, a window without any is dropped if a level held for it. None if that
+            is not known.
         closed: the watermark before the batch and after it, in microseconds.
         batch: its id.
     """
     window = target.window
     before, after = (last_closed(mark, window) for mark in closed)
-    ends = set(delivered)
+    ends = None if delivered is None else set(delivered)
     for w in range(before + 1, after + 1):
         start, end = window_bounds(w, window)
         if start is not None and start >= end:
             continue  # it ended before the stream began
-        fate, decision = _fate(w, end in ends, target, decisions)
+        seen = None if ends is None else end in ends
+        fate, decision = _fate(w, seen, target, decisions)
         yield Entry(target.name, start, end, fate, decision, batch)
 
 
-def _fate(w: int, seen: bool, target: Target, decisions: Decisions) -> tuple[Fate, int | None]:
+def _fate(
+    w: int, seen: bool | None, target: Target, decisions: Decisions
+) -> tuple[Fate, int | None]:
     run = decisions.run_of(target.name, w)
     if run is not None and run.skipped:
         return Fate.SKIPPED, run.by
@@ -100,8 +107,8 @@ def _fate(w: int, seen: bool, target: Target, decisions: Decisions) -> tuple[Fat
         return (Fate.REVOKED if run.revoked else Fate.DROPPED), run.by
     if decisions.is_lost(target.window, w):
         return Fate.LOST, None
-    if seen:
-        return Fate.DELIVERED, None
+    if seen is not False:
+        return (Fate.DELIVERED if seen else Fate.KEPT), None
     stride = target.max_gap + 1
     some = target.per_group and w % stride and decisions.threshold(target.name, w // stride)
     return (Fate.DROPPED if some else Fate.EMPTY), None

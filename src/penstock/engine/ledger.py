@@ -6,7 +6,8 @@ Of a query with approximate answers it has the windows that were jumped over.
                its record had dropped others ────────────────┘
 
 An entry is made when Spark has told of the batch, so that of the last one follows when the stream
-ends.
+ends. Of a batch after which the driver died it tells nothing any more: then the record alone says
+what was dropped, and the rest was kept.
 """
 
 from __future__ import annotations
@@ -58,15 +59,28 @@ class Ledger:
     def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Enters the windows of batches that Spark has told of; those that are known stay."""
         folder = Folder(self.shedder.checkpoint, FOLDER)
+        if reports and not self._done:
+            self._make_up(folder, before=min(report["batchId"] for report in reports))
         for report in reports:
             batch = report["batchId"]
             if batch in self._done:
                 continue
             self._done.add(batch)
-            rows = self._entries(batch, report.get("observedMetrics", {}))
-            self._note(rows)
-            if rows:
-                folder.write(str(batch), "\n".join(map(json.dumps, rows)).encode())
+            self._enter(folder, batch, report.get("observedMetrics", {}))
+
+    def _make_up(self, folder: Folder, before: int) -> None:
+        """Enters the batches that were committed, and of which no process was told."""
+        last = max((int(name) for name in folder.names() if name.isdigit()), default=-1)
+        done = Folder(self.shedder.checkpoint, "commits").names()
+        for batch in sorted(int(name) for name in done if name.isdigit()):
+            if last < batch < before:
+                self._enter(folder, batch, None)
+
+    def _enter(self, folder: Folder, batch: int, metrics: Mapping[str, Any] | None) -> None:
+        rows = self._entries(batch, metrics)
+        self._note(rows)
+        if rows:
+            folder.write(str(batch), "\n".join(map(json.dumps, rows)).encode())
 
     def _note(self, rows: Sequence[Mapping[str, Any]]) -> None:
         for row in rows:
@@ -75,13 +89,13 @@ class Ledger:
                 gaps = self.gaps.setdefault(row["query"], deque(maxlen=_GAPS))
                 gaps.appendleft((row["window_end"], row["fate"]))
 
-    def _entries(self, batch: int, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _entries(self, batch: int, metrics: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         offsets = Folder(self.shedder.checkpoint, "offsets")
         marks = [_watermark(offsets, number) for number in (batch - 1, batch)]
         decisions = self.shedder.decisions_of(batch)
         if not marks[1] or decisions is None or marks[0] == marks[1]:
             return []
-        told = metrics.get(f"{self.metric}_windows", {}).get("delivered") or []
+        told = (metrics or {}).get(f"{self.metric}_windows", {}).get("delivered") or []
         seen: dict[int, set[int]] = {}
         for window in told:
             seen.setdefault(window["a"], set()).add(window["end"])
@@ -90,10 +104,10 @@ class Ledger:
         for name, target in self.shedder.skippable.items():
             node = part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
-            ends = seen.get(part.shared.number[node], set())
+            ends = None if metrics is None else seen.get(part.shared.number[node], set())
             # Before the first watermark the stream begins with the first window that is known of.
             dropped = [window_end(run.first, target.window) for run in decisions.runs(name)]
-            begins = min([*ends, *dropped], default=marks[1] + 1) - 1
+            begins = min([*(ends or ()), *dropped], default=marks[1] + 1) - 1
             closed = (marks[0] or min(begins, marks[1]), marks[1])
             found = entries(target, decisions, delivered=ends, closed=closed, batch=batch)
             # Of approximate answers every window comes, but those that were jumped over.

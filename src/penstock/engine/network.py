@@ -26,7 +26,7 @@ from penstock.engine.watermark import late_watermark
 from penstock.engine.window_query import WindowQuery, checked_checkpoint
 from penstock.errors import PenstockError, SpecificationError, UsageError, complaint
 from penstock.network.graph import Graph
-from penstock.network.operators import Aggregate, Operator, depth, upstream
+from penstock.network.operators import Aggregate, Operator, depth, inputs, upstream
 from penstock.network.render import svg, text
 from penstock.planning.limits import Winner
 from penstock.windows import Kind, choose
@@ -293,7 +293,7 @@ class Network:
 
     def __str__(self) -> str:
         names = self.graph.names
-        lines = [f"{names[operator]}: {operator}" for operator in self.graph.operators]
+        lines = [f"{names[one]}: {one}{_of(one, names)}" for one in self.graph.operators]
         lines += [f"{name} = {names[node]}" for name, node in self.graph.queries.items()]
         # A checkpoint has no weights for answers that were exact, nor the other way round.
         lines += [f"{name}: {kind_name(kind)} answers" for name, kind in self.kinds.items()]
@@ -302,6 +302,11 @@ class Network:
 
 def _stream(query: Stream | WindowQuery) -> Stream:
     return query if isinstance(query, Stream) else query.stream
+
+
+def _of(operator: Operator, names: Mapping[Operator, str]) -> str:
+    """What an operator is fed by; two networks may have the same operators in another order."""
+    return "".join(f" < {names[one]}" for one in inputs(operator))
 
 
 def _checked(named: Mapping[str, object]) -> dict[str, Any]:

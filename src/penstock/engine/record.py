@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.metadata import version
 from itertools import zip_longest
 from typing import Any
 
@@ -13,6 +14,10 @@ from penstock.network.query import Query
 from penstock.windows import Evaluation
 
 _FOLDER, _FILE, _NETWORK, _FOLDS = "penstock", "evaluation.json", "network.txt", "folds.json"
+
+FORM = 1
+"""Of the state and the records of a network; a change after which old ones do not fit raises it."""
+_FORM = "form.json"
 
 
 def recorded(checkpoint: str) -> Evaluation | None:
@@ -59,14 +64,18 @@ def remember_network(checkpoint: str, network: str) -> bool:
     """
     folder = Folder(checkpoint, _FOLDER)
     if _NETWORK not in folder.names():
+        made_by = {"form": FORM, "penstock": version("penstock")}
+        folder.write(_FORM, json.dumps(made_by).encode())
         folder.write(_NETWORK, network.encode())
         return True
+    _check_form(folder, checkpoint)
     before, now = folder.read(_NETWORK).decode().splitlines(), network.splitlines()
     if before != now:
         apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
-        rule = "must belong to the same network"
+        # A long path would leave no room for it after "got".
+        rule = f"must belong to the same network (they differ in '{apart}')"
         hint = "give the new network a checkpoint of its own"
-        raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}", hint))
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
     return False
 
 
@@ -91,6 +100,20 @@ def check_network(checkpoint: str, network: str) -> None:
 def _asked(network: str) -> list[str]:
     kinds = (": approximate answers", ": subset answers")
     return [line for line in network.splitlines() if not line.endswith(kinds)]
+
+
+def _check_form(folder: Folder, checkpoint: str) -> None:
+    """Refuses a checkpoint whose state another version of penstock has written in another form."""
+    if _FORM not in folder.names():
+        return  # it is from before there was any other
+    made_by: dict[str, Any] = json.loads(folder.read(_FORM))
+    if made_by["form"] != FORM:
+        rule = (
+            f"must have state of form {FORM}, and is of form {made_by['form']}, "
+            f"made by penstock {made_by['penstock']}"
+        )
+        hint = "go on with that version, or give the network a new checkpoint"
+        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
 
 
 def remembered_folds(checkpoint: str, look: Callable[[], list[list[int]]]) -> list[list[int]]:

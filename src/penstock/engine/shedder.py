@@ -4,6 +4,8 @@
                                   of batch N + 1: penstock/plans/N+1
 
 A record is written once and kept, so a batch that is run again does what it did the first time.
+What is decided next follows from that record and from Spark's offsets alone, and not from what this
+process has seen: after a crash the stream goes on as if there had been none.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from penstock.drops.advance import advance
@@ -37,6 +40,7 @@ from penstock.drops.targets import Target
 from penstock.engine.files import Folder
 from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
 from penstock.engine.part import Part
+from penstock.engine.schema import own_watermark
 from penstock.engine.watermark import watermark_in
 from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
 from penstock.network.operators import Aggregate, Source, base, depth, feeds, inputs, upstream
@@ -51,6 +55,25 @@ _KEPT = 100
 
 _AHEAD = 4
 """Windows are decided so many times as far ahead as a batch has gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What decisions go on from.
+
+    Args:
+        decisions: for the batch.
+        would: what would have been decided, where rows are only counted.
+        newest: how far the stream was, in microseconds.
+        span: how far a batch goes, in microseconds.
+        lost: the batch from which on it is not known what was dropped before; None as a rule.
+    """
+
+    decisions: Decisions = field(default_factory=Decisions)
+    would: Decisions | None = None
+    newest: int | None = None
+    span: int = 0
+    lost: int | None = None
 
 
 @dataclass
@@ -78,7 +101,7 @@ class Shedder:
     _newest: int | None = None
     _span: int = 0
     _skip: int | None = None
-    _lost: bool = False
+    _lost: int | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -101,9 +124,11 @@ class Shedder:
         following = max(done, default=-1) + 1
         # What a batch further back had dropped is not all that was: rows may have gone since.
         found = [self._read(number) for number in (following, following - 1)]
-        self.state = next((state for state in found if state is not None), Decisions())
-        self._lost = bool(done) and not any(found)
-        if self._lost:
+        last = next((record for record in found if record is not None), _Record())
+        self.state, self._would = last.decisions, last.would
+        self._newest, self._span, self._lost = last.newest, last.span, last.lost
+        if done and found == [None, None]:
+            self._lost = following
             self._tell(
                 f"no plan of {self.checkpoint} can be read: windows that are open now are "
                 "not delivered"
@@ -118,17 +143,13 @@ class Shedder:
 
         Args:
             batch: the one that is ending.
-            newest: the largest event time of all rows so far, in microseconds, if it is known.
+            newest: the largest event time that this process has seen, in microseconds, if any.
         """
         if self._read(batch) is None:
             self.dropping.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
-        if newest is not None:
-            if self._newest is not None:
-                self._span = max(newest - self._newest, self._span // 2)
-            self._newest = max(newest, self._newest or newest)
         try:
-            self._write(batch + 1)
+            self._write(batch + 1, newest)
         except (UsageError, OSError) as error:
             self._tell(
                 f"the plan of batch {batch + 1} cannot be written, it drops nothing: {error}"
@@ -205,12 +226,28 @@ class Shedder:
         node = self.part.graph.queries[name]
         return Arc(self.part.graph.names[inputs(node)[0]], name)
 
-    def _write(self, batch: int) -> None:
+    @cached_property
+    def _slack(self) -> int:
+        """How far the watermark stays behind the newest row, in microseconds."""
+        rows = self.part.shared.rows.items()
+        found = [s.slack or own_watermark(frame, s.event_time or "") or 0 for s, frame in rows]
+        return max(found, default=0)
+
+    def _reach(self, mark: int | None) -> None:
+        """Notes how far the stream is: by its watermark, which is the same in a replay."""
+        if mark:
+            newest = mark + self._slack
+            if self._newest is not None:
+                self._span = max(newest - self._newest, self._span // 2)
+            self._newest = max(newest, self._newest or newest)
+
+    def _write(self, batch: int, seen: int | None = None) -> None:
         with self._lock:
             plan, mode, until = self.plan, self.mode, self._skip
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
+        self._reach(mark)
         # What was dropped while rows were dropped stays so, whatever the mode is now.
         self.state = self._advanced(self.state, plan if mode == "on" else Plan(), batch, mark)
         if until is not None:
@@ -222,15 +259,21 @@ class Shedder:
         if mode == "monitor":
             would = self._advanced(self._would or self.state, plan, batch, mark)
         self._would = would
-        if self._lost and self._newest is not None:
-            self.state = replace(self.state, suppress_until=self._newest + 1)
-            self._lost = False
+        # The watermark knows of the last batch that may have dropped by a lost record.
+        if self._lost is not None and batch > self._lost and self._newest is not None:
+            # Spark tells times in whole milliseconds, rounded down.
+            self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1000)
+            self._lost = None
         orders = self._orders(batch, plan, mode)
         values = {
             "plan": plan.values(),
             "mode": mode,
             "decisions": self.state.to_json(),
             "orders": orders.to_json(),
+            "newest": self._newest,
+            "span": self._span,
+            "would": None if would is None else would.to_json(),
+            "lost": self._lost,
         }
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
         self._note(orders)
@@ -254,7 +297,7 @@ class Shedder:
 
     def _orders(self, batch: int, plan: Plan, mode: Mode) -> Orders:
         shared, number = self.part.shared, self.part.shared.number
-        if self._lost:
+        if self._lost is not None:
             assert shared.places is not None  # noqa: S101 - rows may be dropped
             return suppress_all(batch, *shared.places)
         if mode == "off":
@@ -340,13 +383,21 @@ class Shedder:
 
     def decisions_of(self, batch: int) -> Decisions | None:
         """What had been decided for a batch; None if its record cannot be read."""
-        return self._read(batch)
+        record = self._read(batch)
+        return None if record is None else record.decisions
 
-    def _read(self, batch: int) -> Decisions | None:
+    def _read(self, batch: int) -> _Record | None:
         try:
             values: dict[str, Any] = unseal(KIND, VERSION, self._folder.read(str(batch)))
             Orders.from_json(values["orders"])
-            return Decisions.from_json(values["decisions"])
+            would = values.get("would")
+            return _Record(
+                Decisions.from_json(values["decisions"]),
+                None if would is None else Decisions.from_json(would),
+                values.get("newest"),
+                values.get("span", 0),
+                values.get("lost"),
+            )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None
 

@@ -1,0 +1,66 @@
+"""What two runs have written down is held against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def same_accounts(path: Path, calm: Path) -> None:
+    """Of whatever batch Spark has told, the rows went where they go when nothing happens."""
+    wanted, gone = attempts(calm), 0
+    told = attempts(path)
+    for batch, tries in told.items():
+        for one in tries:
+            assert one == wanted[batch][0], batch
+            for rows in one.values():
+                shed = rows["shed_at_stream"] + rows["shed_on_the_way"]
+                assert rows["rows_in"] == shed + rows["taken"]
+                gone += shed
+    assert told
+    assert gone
+
+
+def same_ledger(path: Path, calm: Path) -> None:
+    """Every window is there with its fate, as far as that was told before a driver died."""
+    found, wanted = ({_window(row): row for row in _rows(one)} for one in (path, calm))
+    assert set(found) == set(wanted)
+    for window, entry in found.items():
+        if entry["fate"] == "kept":
+            assert wanted[window]["fate"] in ("delivered", "empty")
+        else:
+            assert entry == wanted[window]
+    assert {"delivered", "dropped"} <= {entry["fate"] for entry in wanted.values()}
+
+
+def attempts(folder: Path) -> dict[int, list[Any]]:
+    """Batch → what each attempt noted."""
+    return {
+        number: [json.loads(one.read_text()) for one in (folder / str(number)).glob("*.json")]
+        for number in numbers(folder)
+    }
+
+
+def delivered(out: Path) -> list[str]:
+    """All answers, from the last attempt of each batch."""
+    found = []
+    for number in numbers(out / "attempts"):
+        tries = (out / "attempts" / str(number)).glob("*.json")
+        found += json.loads(max(tries, key=lambda one: int(one.stem)).read_text())
+    return sorted(found)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in json.loads(path.read_text())]
+
+
+def _window(row: dict[str, Any]) -> tuple[str, str]:
+    return row["query"], row["window_end"]
+
+
+def numbers(folder: Path) -> list[int]:
+    """The files and folders that have a number for a name."""
+    if not folder.exists():
+        return []
+    return sorted(int(one.name) for one in folder.iterdir() if one.name.isdigit())
