@@ -34,6 +34,8 @@ KINDS = ("approximate", "subset")
 MAX_GAP = 400
 WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
+RISE = 70
+"""Seconds in which the rate rises to learn what rows cost: at its end they are most of a batch."""
 SETTLE = 20
 """Seconds after the rate is reached until it counts."""
 
@@ -51,7 +53,7 @@ def run(spark: SparkSession, *, quick: bool, say: Say) -> dict[str, object]:
     seconds = 120 if not quick else 40
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         bench = Overload(spark, Path(folder), say)
-        machine = bench.calibrate(rate=200_000 if quick else 400_000)
+        machine = bench.calibrate(rate=1_200_000)
         found: dict[str, Any] = {"on": {}, "off": {}, "machine": machine.values()}
         for kind in KINDS:
             for load in LOADS if not quick else (2.0,):
@@ -93,8 +95,8 @@ class Overload:
         lines = []
         for what, keep in (("kept", 1.0), ("dropped", NOTHING)):
             self.say(f"what a row costs that is {what}")
-            run = self._start("approximate", rate, {"keep": keep}, ramp=60)
-            self._finish(run, 60)
+            run = self._start("approximate", rate, {"keep": keep}, ramp=RISE)
+            self._finish(run, RISE)
             lines.append(line(self.reports))
         (fixed, kept), (_, dropped) = lines
         return Machine(fixed, kept, min(dropped, 0.95 * kept))

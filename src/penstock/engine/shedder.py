@@ -282,6 +282,7 @@ class Shedder:
     def _note(self, orders: Orders) -> None:
         if orders.drops:
             self.dropping[orders.batch] = tuple(order.drops for order in orders.streams)
+        self.dropping.pop(orders.batch - _KEPT, None)
 
     def _advanced(self, state: Decisions, plan: Plan, batch: int, mark: int | None) -> Decisions:
         return advance(
