@@ -85,7 +85,7 @@ class Ledger:
     def _note(self, rows: Sequence[Mapping[str, Any]]) -> None:
         for row in rows:
             self.fates.setdefault(row["query"], Counter())[row["fate"]] += 1
-            if row["fate"] not in ("delivered", "empty"):
+            if row["fate"] in MISSING:
                 gaps = self.gaps.setdefault(row["query"], deque(maxlen=_GAPS))
                 gaps.appendleft((row["window_end"], row["fate"]))
 
