@@ -51,6 +51,21 @@ def test_a_row_that_some_place_needs_stays_before_all_of_them(
     assert ALL_STAY.stays(u, t)
 
 
+@given(decisions(), st.tuples(shares, shares), times, times, chances)
+def test_after_a_jump_rows_before_it_go_and_no_row_that_is_needed_does(
+    state: Decisions, keeps: tuple[float, float], t: int, since: int, chance: float
+) -> None:
+    (keep, other), u, panes = keeps, threshold(chance), early(state, [TARGET])
+    jumped = at_random(keep, since)
+    assert jumped.stays(u, t) == (t >= since and at_random(keep).stays(u, t))
+    for rest in ([], [at_random(other, since + 7)], [by_window(panes)], [at_random(other)]):
+        some = [jumped, *rest]
+        first = before(some, panes)
+        assert first.stays(u, t) or not any(order.stays(u, t) for order in some)
+        assert first.drops or first.stays(u, t)
+    assert Orders.from_json(Orders(0, (jumped,), (), ()).to_json()).streams == (jumped,)
+
+
 @given(decisions(), shares, st.integers(0, 9))
 def test_they_can_be_written_and_read(state: Decisions, keep: float, batch: int) -> None:
     panes = early(state, [TARGET])

@@ -9,7 +9,7 @@ from penstock.drops.decisions import Decisions, Run
 from penstock.drops.ledger import Fate, entries
 from penstock.drops.orders import undelivered
 from penstock.drops.plan import Arc, Plan, WindowDrop
-from penstock.drops.skip import is_skipping, skip
+from penstock.drops.skip import skip
 from penstock.drops.targets import Target
 from penstock.windows import Kind, tumbling, wids_at, window_bounds, window_end
 from tests.drops.naive_decisions import dropped_ids, may_be_dropped
@@ -97,17 +97,6 @@ def test_windows_after_a_jump_are_kept_until_the_gap_has_ended():
     state = advance(state, Plan(windows=(drop,)), {"n": target}, **terms)
     assert not state.is_dropped("n", 10)
     assert state.is_dropped("n", 11)
-
-
-def test_it_is_over_when_rows_have_come_that_far():
-    target = Target("n", tumbling(10, on="ts"), 2)
-    state = skip(Decisions(watermark=0), {"n": target}, until=95, newest=5, by=1)
-    assert state.runs("n")[-1].last == 9
-    assert [is_skipping(state, target, at) for at in (None, 5, 89, 90, 200)] == [
-        *(True, True, True),
-        *(False, False),
-    ]
-    assert not is_skipping(Decisions(watermark=0), target, 5)
 
 
 def test_before_anything_is_read_there_is_nothing_to_jump_from():

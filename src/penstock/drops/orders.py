@@ -22,6 +22,9 @@ from penstock.errors import RecordDamaged, complaint
 from penstock.windows import last_closed, last_wid, window_end
 
 NOTHING = Flags(0, 1, ())
+EVER = -(1 << 63)
+"""Before all times."""
+
 EVERYTHING = Flags(-(1 << 62), 1 << 61, (True, True, True))
 """All windows of all times that there are."""
 
@@ -35,12 +38,14 @@ class Order:
         below: a row stays if its random number is below this.
         needed: whether a row also stays if its pane is not dropped.
         dropped: panes that no window needs.
+        since: a row before this time, in microseconds, does not stay for its small number.
     """
 
     keep: float = 1.0
     below: int = ALL
     needed: bool = False
     dropped: Flags = NOTHING
+    since: int = EVER
 
     @property
     def drops(self) -> bool:
@@ -49,7 +54,8 @@ class Order:
         >>> ALL_STAY.drops, by_window(NOTHING).drops, at_random(0.5).drops
         (False, False, True)
         """
-        return self.below < ALL and (not self.needed or any(self.dropped.flags))
+        chosen = self.below < ALL or self.since > EVER
+        return chosen and (not self.needed or any(self.dropped.flags))
 
     def stays(self, u: int, t: int) -> bool:
         """Whether a row stays.
@@ -58,19 +64,20 @@ class Order:
             u: its random number.
             t: its event time, in microseconds.
         """
-        return u < self.below or (self.needed and not self.dropped.at(t))
+        small = u < self.below and t >= self.since
+        return small or (self.needed and not self.dropped.at(t))
 
 
 ALL_STAY = Order()
 
 
-def at_random(keep: float) -> Order:
-    """A share of the rows, whatever their time.
+def at_random(keep: float, since: int = EVER) -> Order:
+    """A share of the rows from a time on.
 
     >>> at_random(1.0) == ALL_STAY
     True
     """
-    return Order(keep, threshold(keep))
+    return Order(keep, threshold(keep), since=since)
 
 
 def by_window(dropped: Flags) -> Order:
@@ -87,7 +94,8 @@ def before(orders: Sequence[Order], dropped: Flags) -> Order:
     """
     below = max((order.below for order in orders), default=ALL)
     needed = any(order.needed for order in orders)
-    return Order(1.0, below, needed, dropped if needed else NOTHING)
+    since = min((order.since for order in orders if order.below), default=EVER)
+    return Order(1.0, below, needed, dropped if needed else NOTHING, since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +179,12 @@ def suppress_all(batch: int, streams: int, folds: int, windows: int) -> Orders:
 
 
 def _order(order: Order) -> list[Any]:
-    return [order.keep, order.below, order.needed, _flags(order.dropped)]
+    return [order.keep, order.below, order.needed, _flags(order.dropped), order.since]
 
 
 def _order_of(values: Sequence[Any]) -> Order:
-    keep, below, needed, dropped = values
-    return Order(float(keep), int(below), bool(needed), _flags_of(dropped))
+    keep, below, needed, dropped, *since = values
+    return Order(float(keep), int(below), bool(needed), _flags_of(dropped), *map(int, since))
 
 
 def _flags(flags: Flags) -> list[Any]:

@@ -59,16 +59,3 @@ def skip(
             jumped = (replace(run, skipped=True) for run in added)
             dropped[name] = ordered([*state.runs(name), *jumped])
     return replace(state, dropped=dropped)
-
-
-def is_skipping(state: Decisions, target: Target, newest: int | None) -> bool:
-    """Whether rows are still to come that only skipped windows have.
-
-    Args:
-        state: the decisions.
-        target: the query.
-        newest: the largest event time seen so far, in microseconds; None after a restart.
-    """
-    seen = state.watermark if newest is None else newest
-    skipped = [run.last for run in state.runs(target.name) if run.skipped]
-    return bool(skipped) and (seen is None or last_of(seen, target) < max(skipped))

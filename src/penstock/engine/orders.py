@@ -23,7 +23,7 @@ from penstock.errors import RecordDamaged, UsageError
 FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
 
 _FLAGS = "base: bigint, until: bigint, step: bigint, dropped: array<boolean>"
-_ORDER = f"drops: boolean, below: bigint, needed: boolean, {_FLAGS}"
+_ORDER = f"drops: boolean, below: bigint, since: bigint, needed: boolean, {_FLAGS}"
 TYPE = (
     f"struct<batch: bigint, on: boolean, streams: array<struct<{_ORDER}>>, "
     f"folds: array<struct<{_ORDER}>>, "
@@ -84,7 +84,12 @@ def stays(order: Column, u: Column, t: Column) -> Column:
         u: its random number.
         t: its event time, in microseconds; a row without one is in no dropped window.
     """
-    return (u < order["below"]) | (order["needed"] & ~is_dropped(order, t))
+    return is_small(order, u, t) | (order["needed"] & ~is_dropped(order, t))
+
+
+def is_small(order: Column, u: Column, t: Column) -> Column:
+    """Whether a row stays for its random number; one without a time does at any time."""
+    return (u < order["below"]) & F.coalesce(t >= order["since"], F.lit(True))
 
 
 def is_dropped(flags: Column, t: Column) -> Column:
@@ -101,7 +106,7 @@ def is_dropped(flags: Column, t: Column) -> Column:
 
 
 def _order(order: Order) -> tuple[Any, ...]:
-    return order.drops, order.below, order.needed, *_flags(order.dropped)
+    return order.drops, order.below, order.since, order.needed, *_flags(order.dropped)
 
 
 def _flags(flags: Flags) -> tuple[int, int, int, list[bool]]:

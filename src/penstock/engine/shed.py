@@ -33,7 +33,7 @@ from penstock.engine.frame import (
 )
 from penstock.engine.groups import ROWS
 from penstock.engine.operators import as_column
-from penstock.engine.orders import chance, is_dropped, stays
+from penstock.engine.orders import chance, is_dropped, is_small, stays
 from penstock.engine.step import quoted
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import known_late
@@ -81,7 +81,8 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
 
     def would_stay(name: str) -> Column:
         order, u = F.col(f"{name}_order"), F.col(CHANCE)
-        would = u < order["below"] if name in sampled else stays(order, u, F.col(AT))
+        small = is_small(order, u, F.col(AT))
+        would = small if name in sampled else stays(order, u, F.col(AT))
         # Spark would move the filter below, and write all of this out twice, if it were sure that
         # it gives the same each time.
         looked = order.isNotNull() & (F.spark_partition_id() >= 0)

@@ -24,6 +24,7 @@ from penstock.drops.kinds import Approximate, Subset
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
     ALL_STAY,
+    EVER,
     NOTHING,
     Order,
     Orders,
@@ -35,7 +36,7 @@ from penstock.drops.orders import (
 )
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.drops.sealed import seal, unseal
-from penstock.drops.skip import is_skipping, skip
+from penstock.drops.skip import skip
 from penstock.drops.targets import Target
 from penstock.engine.files import Folder
 from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
@@ -44,6 +45,7 @@ from penstock.engine.schema import own_watermark
 from penstock.engine.watermark import watermark_in
 from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
 from penstock.network.operators import Aggregate, Source, base, depth, feeds, inputs, upstream
+from penstock.windows import window_bounds
 
 _log = logging.getLogger(__name__)
 
@@ -309,10 +311,10 @@ class Shedder:
             return early(needs, those) if those else NOTHING
 
         folds: list[Order] = []
-        jumps = [self._jumps(fold.aggregates) for fold in shared.folds]
-        for i, fold in enumerate(shared.folds):
-            if fold.kind == "approximate" and not jumps[i]:
-                folds.append(at_random(max(self._keep(a, plan) for a in fold.aggregates)))
+        for fold in shared.folds:
+            if fold.kind == "approximate":
+                keep = max(self._keep(a, plan) for a in fold.aggregates)
+                folds.append(at_random(keep, min(map(self._since, fold.aggregates))))
             elif fold.kind != "exact":
                 folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
             else:
@@ -323,7 +325,7 @@ class Shedder:
             by_windows = [
                 a
                 for i in mine
-                if shared.folds[i].kind == "subset" or jumps[i]
+                if shared.folds[i].kind == "subset"
                 for a in shared.folds[i].aggregates
             ]
             streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
@@ -335,12 +337,17 @@ class Shedder:
         made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
         return replace(made, counts_only=mode == "monitor")
 
-    def _jumps(self, aggregates: list[Aggregate]) -> bool:
-        """Whether rows of these are only looked at for their time: a jump is not over."""
-        users = self.part.graph.users
-        names = {name for a in aggregates for name in users[a]}
-        asked = [target for name, target in self.skippable.items() if name in names]
-        return any(is_skipping(self.state, target, self._newest) for target in asked)
+    def _since(self, aggregate: Aggregate) -> int:
+        """The time from which on rows of an aggregate count, after a jump."""
+        times = []
+        for name in self.part.graph.users[aggregate]:
+            target = self.skippable.get(name)
+            skipped = [run.last for run in self.state.runs(name) if run.skipped]
+            if target is None or not skipped:
+                return EVER
+            begins = window_bounds(max(skipped) + 1, target.window)[0]
+            times.append(EVER if begins is None else begins)
+        return min(times, default=EVER)
 
     def _keep(self, aggregate: Aggregate, plan: Plan) -> float:
         """The share of rows that the least thinned query of an aggregate keeps."""

@@ -54,8 +54,10 @@ class Memory:
             table.append_column(BATCH, pa.array([number] * len(table), pa.int64()))
             for number, table in sorted(kept.items())
         ]
-        # What was backfilled has a column more.
-        found = spark.createDataFrame(pa.concat_tables(parts, promote_options="default"))
+        # What was backfilled has a column more, which the others lack.
+        whole = pa.concat_tables(parts, promote_options="default")
+        loose = pa.schema([one.with_nullable(True) for one in whole.schema])
+        found = spark.createDataFrame(whole.cast(loose))
         found.createOrReplaceTempView(self.name)
         return found
 
