@@ -11,7 +11,19 @@ import pytest
 import penstock
 
 ROOT = Path(__file__).parents[1]
-TARGETS = ["help", "install", "java", "demo", "test", "lint", "bench", "format", "clean"]
+TARGETS = [
+    "help",
+    "install",
+    "java",
+    "demo",
+    "test",
+    "soak",
+    "lint",
+    "bench",
+    "docs",
+    "format",
+    "clean",
+]
 
 
 def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -115,12 +127,16 @@ class TestMakefile:
 
 
 class TestTheTestScript:
-    @pytest.mark.parametrize("fails", [None, "spark", "not spark"])
+    @pytest.mark.parametrize("fails", [None, "spark and not soak", "not spark and not soak"])
     def test_all_tests_run_and_each_process_must_pass(self, tmp_path, fails):
         # A pytest that says what it was asked for, and fails if that is what should fail.
         fake = script(tmp_path / "pytest", 'echo "ran $*"', f'test "$2" != "{fails}"')
         result = run("/bin/sh", "scripts/test.sh", fake, PATH=os.environ["PATH"])
-        assert result.stdout.splitlines() == ["ran -m spark", "Without Spark:", "ran -m not spark"]
+        assert result.stdout.splitlines() == [
+            "ran -m spark and not soak",
+            "Without Spark:",
+            "ran -m not spark and not soak",
+        ]
         assert (result.returncode == 0) == (fails is None)
 
 

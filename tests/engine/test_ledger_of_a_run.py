@@ -38,6 +38,7 @@ def shedder(checkpoint: Path) -> Shedder:
         checkpoint=str(checkpoint),
         part=part,
         targets={"n": Target("n", window, 2)},
+        skippable={"n": Target("n", window, 2)},
         decisions_of=lambda _: Decisions(dropped={"n": (Run(2, 2, by=1),)}),
     )
     return cast("Shedder", made)

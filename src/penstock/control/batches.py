@@ -122,7 +122,7 @@ class SeamlessBatches:
             self._patient = False
         keep = 1.0 if passes or not late else batch.keep(load, rows)
         capacity = (h * best - batch.fixed) / (batch.cost * usual)
-        overload = None if batch.rate is None else batch.rate / capacity
+        overload = batch.rate / capacity if batch.rate is not None and capacity > 0 else None
         reason = (
             f"seamless: {rows:,.0f} rows come and would take {would_take:.3g} s at headroom "
             f"{h:.3g}, {max(0.0, may_take):.3g} s may be, since rows were collected for "
