@@ -139,3 +139,13 @@ def test_a_stateful_stream_through_every_sink(spark, tmp_path, capsys):
 def test_every_sink_is_a_sink(sink):
     assert isinstance(sink, ps.sinks.Sink)
     assert "\n" not in sink.describe()
+
+
+def test_memory_has_all_rows_though_some_batches_have_none(spark):
+    kept = ps.sinks.memory("with_holes")
+    for number, rows in enumerate((3, 0, 2, 0)):
+        kept.write(spark.range(rows), number)
+    kept.write(spark.range(1).selectExpr("id", "1 AS revision"), -1)
+    found = kept.table(spark)
+    assert sorted(row["batch"] for row in found.collect()) == [-1, 0, 0, 0, 2, 2]
+    assert found.where("revision IS NULL").count() == 5

@@ -57,7 +57,8 @@ class Memory:
         # What was backfilled has a column more, which the others lack.
         whole = pa.concat_tables(parts, promote_options="default")
         loose = pa.schema([one.with_nullable(True) for one in whole.schema])
-        found = spark.createDataFrame(whole.cast(loose))
+        # In one piece: at an empty one between others Spark stops reading.
+        found = spark.createDataFrame(whole.cast(loose).combine_chunks())
         found.createOrReplaceTempView(self.name)
         return found
 
