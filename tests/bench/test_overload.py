@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 import penstock as ps
 from penstock.bench import feed
 from penstock.bench.checked import checked
-from penstock.bench.feed import Truth
+from penstock.bench.feed import Truth, attributes
 from penstock.bench.machine import Machine, line
-from penstock.bench.packets import START, WORKLOAD, attributes, ours
+from penstock.bench.packets import START, WORKLOAD, ours
 
 RATE, SECONDS = 30, 150
 
