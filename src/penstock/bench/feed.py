@@ -21,7 +21,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.bench.packets import START, WORKLOAD
-from penstock.windows import parse_duration
 
 PERIOD = 200_000
 RAMP = 40
@@ -139,8 +138,3 @@ class Truth:
 
 def _in_pandas(predicate: str) -> str:
     return predicate.replace(" AND ", " and ").replace(" = ", " == ")
-
-
-def length_of(query: str) -> int:
-    """RANGE of a query of the workload, in microseconds."""
-    return parse_duration(WORKLOAD[query][2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,6 @@ class NetworkRun:
     network: Network
     parts: tuple[RunningPart, ...]
     title: str = "penstock"
-    _began: float = field(default_factory=time.time)
 
     @property
     def streams(self) -> list[StreamingQuery]:

@@ -71,12 +71,16 @@ def remember_network(checkpoint: str, network: str) -> bool:
     _check_form(folder, checkpoint)
     before, now = folder.read(_NETWORK).decode().splitlines(), network.splitlines()
     if before != now:
-        apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
-        # A long path would leave no room for it after "got".
-        rule = f"must belong to the same network (they differ in '{apart}')"
-        hint = "give the new network a checkpoint of its own"
-        raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
+        raise _another(checkpoint, before, now)
     return False
+
+
+def _another(checkpoint: str, before: list[str], now: list[str]) -> UsageError:
+    apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
+    # A long path would leave no room for it after "got".
+    rule = f"must belong to the same network (they differ in '{apart}')"
+    hint = "give the new network a checkpoint of its own"
+    return UsageError(complaint("checkpoint", rule, checkpoint, hint))
 
 
 def check_network(checkpoint: str, network: str) -> None:
@@ -92,9 +96,7 @@ def check_network(checkpoint: str, network: str) -> None:
         raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
     before, now = (_asked(text) for text in (folder.read(_NETWORK).decode(), network))
     if before != now:
-        apart = next((a or b for a, b in zip_longest(before, now) if a != b), "")
-        rule = "must belong to the same network"
-        raise UsageError(complaint("checkpoint", rule, f"{checkpoint}, which has {apart}"))
+        raise _another(checkpoint, before, now)
 
 
 def _asked(network: str) -> list[str]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Self
-
 from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from penstock.view.scene import Scene
+from penstock.view.staged import Staged
 from penstock.view.summary import Summary
 from penstock.view.terminal import Moment, frame, plain
 
@@ -19,7 +15,7 @@ _NARROW, _LOW = 40, 12
 """A terminal that says it is smaller does not know its size."""
 
 
-class View:
+class View(Staged):
     """Shows a run; as a context it leaves no spinner behind.
 
     Args:
@@ -27,40 +23,13 @@ class View:
     """
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self._live: Live | None = None
-        self._status = console.status("")
+        super().__init__(console)
         self._said = float("-inf")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-    def stage(self, text: str) -> None:
-        """Says what is being waited for while there is nothing else to show."""
-        if self.console.is_terminal:
-            self._status.update(text)
-            self._status.start()
-        else:
-            self.console.print(text, highlight=False)
 
     def say(self, text: str) -> None:
         """Says something that stays."""
         self._status.stop()
         self.console.print(text, highlight=False, markup=False)
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Shows the run while the body lasts; the last picture stays."""
-        if not self.console.is_terminal:
-            yield
-            return
-        self._status.stop()
-        with Live(console=self.console, auto_refresh=False) as self._live:
-            yield
-        self._live = None
 
     def show(self, scene: Scene, moment: Moment) -> None:
         """Shows the run as it is now.

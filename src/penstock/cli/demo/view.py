@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Self
 
 from rich.bar import Bar
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +14,7 @@ import penstock as ps
 from penstock.cli.demo.exact import Comparison
 from penstock.cli.demo.packets import SECOND
 from penstock.cli.demo.stream import TITLE, Answer, Seen
+from penstock.view.staged import Staged
 
 TOP = 8
 """Hosts that are shown."""
@@ -34,7 +31,7 @@ _WORDS = {
 }
 
 
-class View:
+class View(Staged):
     """What is shown while the stream runs; as a context it leaves no spinner behind.
 
     Args:
@@ -42,34 +39,8 @@ class View:
     """
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self._live: Live | None = None
-        self._status = console.status("")
+        super().__init__(console)
         self._next_line = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-    def stage(self, text: str) -> None:
-        """Says what is being waited for while there is nothing else to show."""
-        if self.console.is_terminal:
-            self._status.update(text)
-            self._status.start()
-        else:
-            self.console.print(text, highlight=False)
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Shows the run while the body lasts."""
-        if not self.console.is_terminal:
-            yield
-            return
-        self._status.stop()
-        with Live(console=self.console, auto_refresh=False) as self._live:
-            yield
 
     def show(self, seen: Seen) -> None:
         """Shows the run as it is now."""
