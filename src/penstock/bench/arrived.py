@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,19 +20,20 @@ class Measured:
 
     Args:
         reports: of its batches, by Spark.
-        created: when its schedule began, in seconds since the epoch.
+        begins: when each publisher began, in seconds since the epoch.
         after: seconds of the schedule until it counts.
     """
 
     run: NetworkRun
     reports: list[dict[str, Any]]
-    created: float
+    begins: Sequence[float]
     after: float
 
     @property
     def steady(self) -> list[dict[str, Any]]:
         """The batches that count: those whose rows were due when the rate had been reached."""
-        return [r for r in self.reports if r["numInputRows"] and _seconds(r)[0] >= self.after]
+        some = [report for report in self.reports if report["numInputRows"]]
+        return [r for r in some if min(since for since, _ in _seconds(r)) >= self.after]
 
     @property
     def since(self) -> float:
@@ -41,13 +41,13 @@ class Measured:
         return min(_event_time(report) for report in self.steady)
 
     def responses(self) -> NDArray[np.float64]:
-        """Response times, as many of each batch as it has rows, in thousands."""
+        """Response times of what each publisher sent in each second: all have as many rows."""
         found = []
         for report in self.steady:
-            beat, (first, last) = Beat.of(report), _seconds(report)
-            arrived = np.linspace(first, last, max(1, report["numInputRows"] // 1000))
-            found.append(beat.ended - self.created - arrived)
-        return np.concatenate(found)
+            ended = Beat.of(report).ended
+            for begin, (since, until) in zip(self.begins, _seconds(report), strict=True):
+                found += [ended - begin - (second + 1) for second in range(since, until)]
+        return np.array(found)
 
     def shed(self, asked: Mapping[str, float]) -> float:
         """The share of the rows that queries asked for that was dropped.
@@ -65,20 +65,13 @@ class Measured:
         return gone / wanted if wanted else 0.0
 
 
-def _seconds(report: Mapping[str, Any]) -> tuple[float, float]:
-    """The seconds of the schedule that a batch took."""
-    (source,) = report["sources"]
-    return float(source["startOffset"] or 0), float(source["endOffset"])
+def _seconds(report: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The seconds of the schedule that a batch took, of each publisher."""
+    return [(int(one["startOffset"] or 0), int(one["endOffset"])) for one in report["sources"]]
 
 
 def _event_time(report: Mapping[str, Any]) -> float:
     return datetime.fromisoformat(report["eventTime"]["min"]).timestamp() * 1e6
-
-
-def created(checkpoint: Path) -> float:
-    """When the rate source began, in seconds since the epoch."""
-    text = (checkpoint / "sources" / "0" / "0").read_text(encoding="utf-8")
-    return int(text.split()[-1]) / 1000
 
 
 def lost(run: NetworkRun) -> float:

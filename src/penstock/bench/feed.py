@@ -1,11 +1,12 @@
 """Packets that arrive by a schedule, whatever the consumer does, and the truth about them.
 
-Spark's rate source makes numbers, so many in a second of the clock. All else of a packet follows
-from its number, and repeats after `PERIOD` packets: so the exact answer of any window is known
-without computing it.
+Spark's rate source makes numbers, so many in a second of the clock, and hands them out at the end
+of the second. Four of them, each a quarter of a second after the one before, are four publishers
+that send what they have once a second. All else of a packet follows from its number, and repeats
+after `PERIOD` packets: so the exact answer of any window is known without computing it.
 
-    number   0 ........ rate ........ 2·rate      arrives at second 0, 1, 2 (slower while it starts)
-    ts       0 s        1 s           2 s         event time
+    number      0, 4, 8, …      1, 5, 9, …      2, 6, …         3, 7, …       ts = number / rate
+    arrive at   1, 2, 3 s       1.25, 2.25 s    1.5, 2.5 s      1.75 s, …     after the start
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +26,9 @@ from pyspark.sql import functions as F
 from penstock.bench.packets import START, WORKLOAD
 
 PERIOD = 200_000
+PUBLISHERS = 4
+SLACK = "1 second"
+"""How far the packets of one publisher may be behind those of another, in event time."""
 RAMP = 40
 """Seconds in which the rate rises to what it will be: Java is not warm before."""
 
@@ -41,14 +47,32 @@ def arriving(spark: SparkSession, rate: int, ramp: int = RAMP) -> DataFrame:
         rate: packets in a second.
         ramp: seconds until it is reached.
     """
-    source = spark.readStream.format("rate").option("rowsPerSecond", rate)
-    numbers = source.option("rampUpTime", f"{ramp}s").option("numPartitions", 2).load()
-    micros = F.floor(F.col("value") * F.lit(1e6 / rate)) + F.lit(START)
-    return numbers.select(
-        F.timestamp_micros(micros).alias("ts"),
-        *attributes(F.col("value") % PERIOD),
-        F.col("value").alias("number"),
+    source = spark.readStream.format("rate").option("rowsPerSecond", rate // PUBLISHERS)
+    source = source.option("rampUpTime", f"{ramp}s").option("numPartitions", 1)
+    each = (
+        source.load().select((F.col("value") * PUBLISHERS + i).alias("number"))
+        for i in range(PUBLISHERS)
     )
+    number = F.col("number")
+    micros = F.floor(number * F.lit(1e6 / rate)) + F.lit(START)
+    return reduce(DataFrame.union, each).select(
+        F.timestamp_micros(micros).alias("ts"), *attributes(number % PERIOD), number
+    )
+
+
+def begin(checkpoint: Path, now: float) -> list[float]:
+    """Writes down when each publisher begins, before the stream does; in seconds since the epoch.
+
+    Args:
+        checkpoint: of the stream.
+        now: when the first one begins.
+    """
+    begins = [now + i / PUBLISHERS for i in range(PUBLISHERS)]
+    for i, at in enumerate(begins):
+        log = checkpoint / "sources" / str(i)
+        log.mkdir(parents=True)
+        (log / "0").write_text(f"v1\n{round(at * 1000)}", encoding="utf-8")
+    return begins
 
 
 def attributes(number: Column) -> list[Column]:

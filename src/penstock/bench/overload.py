@@ -1,8 +1,8 @@
 """Is the latency target held, and is as little lost as possible, at several times the capacity?
 
-Packets arrive by a schedule (`feed`). Their response time is from when they were due until the
-batch that took them was delivered: Spark says which seconds of the schedule a batch took, and when
-it ended. What a row costs, kept or dropped, comes from straight lines through batches of a run
+Packets arrive by a schedule (`feed`). Their response time is from when they were published until
+the batch that took them was delivered: Spark says which seconds of the schedule a batch took, and
+when it ended. What a row costs, kept or dropped, comes from straight lines through batches of a run
 whose rate rises: seconds = fixed + cost · rows.
 
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
@@ -22,9 +22,9 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
-from penstock.bench.arrived import Measured, created, lost
+from penstock.bench.arrived import Measured, lost
 from penstock.bench.checked import Checked, checked
-from penstock.bench.feed import RAMP, Truth, arriving
+from penstock.bench.feed import RAMP, SLACK, Truth, arriving, begin
 from penstock.bench.machine import Machine, line
 from penstock.bench.packets import WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
@@ -81,6 +81,7 @@ class Overload:
     folder: Path
     say: Say
     runs: int = 0
+    begins: list[float] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
 
@@ -147,15 +148,16 @@ class Overload:
         self.answers = []
         rows = arriving(self.spark, rate, ramp)
         queries = {}
-        for name, query in ours(rows, list(WORKLOAD)).queries.items():
+        for name, query in ours(rows, list(WORKLOAD), slack=SLACK).queries.items():
             assert isinstance(query, ps.WindowQuery)  # noqa: S101 - all of them have windows
             queries[name] = query.subset(MAX_GAP) if kind == "subset" else query.approximate()
 
         def sink(batch: DataFrame, _: int) -> None:
             self.answers += [row.asDict() for row in batch.collect()]
 
-        checkpoint = str(self.folder / f"checkpoint-{self.runs}")
-        return ps.Network(**queries).start(checkpoint, sink=sink, **how)
+        checkpoint = self.folder / f"checkpoint-{self.runs}"
+        self.begins = begin(checkpoint, time.time())
+        return ps.Network(**queries).start(str(checkpoint), sink=sink, **how)
 
     def _finish(self, run: NetworkRun, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -167,8 +169,7 @@ class Overload:
         self.reports = [reports[batch] for batch in sorted(reports)]
 
     def _measured(self, run: NetworkRun) -> Measured:
-        checkpoint = self.folder / f"checkpoint-{self.runs}"
-        return Measured(run, self.reports, created(checkpoint), RAMP + SETTLE)
+        return Measured(run, self.reports, self.begins, RAMP + SETTLE)
 
     def _errors(self, truth: Truth, since: float) -> Checked:
         """Of the windows that were delivered while it was measured."""

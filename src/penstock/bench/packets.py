@@ -64,15 +64,18 @@ BELOW = ("packets", "filter 1")
 """The operators that see all packets, where some are dropped: the stream, and the drop."""
 
 
-def ours(rows: DataFrame, names: list[str], keep: float | None = None) -> ps.Network:
+def ours(
+    rows: DataFrame, names: list[str], keep: float | None = None, slack: str = "0 seconds"
+) -> ps.Network:
     """Some of the queries as one network.
 
     Args:
         rows: the packets.
         names: of the queries.
         keep: the share of the packets that a drop lets through; None for no drop.
+        slack: how far packets may be out of order.
     """
-    packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
+    packets = ps.stream(rows, "ts", name="packets", identity="number", slack=slack)
     if keep is not None:
         packets = packets.where(f"xxhash64(number) & 1023 < {round(keep * 1024)}")
     queries = {}

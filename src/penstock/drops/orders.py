@@ -108,6 +108,8 @@ class Orders:
         folds: in the order of its folds.
         windows: of each aggregate, the windows whose answers are not delivered, by their ends.
         counts_only: whether all rows stay, and those that would not are only counted.
+        large: whether the batch is expected to have so many rows that the watermark may go by
+            those that stay, and a sample.
     """
 
     batch: int
@@ -115,11 +117,17 @@ class Orders:
     folds: tuple[Order, ...]
     windows: tuple[Flags, ...]
     counts_only: bool = False
+    large: bool = False
 
     @property
     def drops(self) -> bool:
         """Whether there may be rows that do not stay everywhere."""
         return any(order.drops for order in (*self.streams, *self.folds))
+
+    @property
+    def early(self) -> bool:
+        """Whether rows are dropped before the watermark looks at them."""
+        return self.large and not self.counts_only and any(one.drops for one in self.streams)
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
@@ -131,6 +139,7 @@ class Orders:
         return {
             "batch": self.batch,
             "counts_only": self.counts_only,
+            "large": self.large,
             "streams": [_order(order) for order in self.streams],
             "folds": [_order(order) for order in self.folds],
             "windows": [_flags(flags) for flags in self.windows],
@@ -146,6 +155,7 @@ class Orders:
                 tuple(_order_of(one) for one in values["folds"]),
                 tuple(_flags_of(one) for one in values["windows"]),
                 counts_only=bool(values["counts_only"]),
+                large=bool(values.get("large", False)),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

@@ -1,6 +1,6 @@
 """How many rows a stream brought: as Spark tells, if all that it reads are rows of the stream.
 
-Where a DataFrame filters, joins or unites before it becomes a stream, its rows are counted.
+Where a DataFrame filters or joins before it becomes a stream, its rows are counted.
 """
 
 from __future__ import annotations
@@ -12,17 +12,32 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-_ONE_TO_ONE = {"Project", "SubqueryAlias", "EventTimeWatermark", "CollectMetrics"}
+from penstock.engine.results import rows_of
+from penstock.network.operators import Source
+
+_ONE_TO_ONE = {"Project", "SubqueryAlias", "EventTimeWatermark", "CollectMetrics", "Union"}
 _READ = {"StreamingRelation", "StreamingRelationV2"}
 _OPERATOR = re.compile(r"[\s:+\-]*~?(\w+)")
 
 
-def are_as_read(rows: DataFrame) -> bool:
+def is_as_read(source: Source) -> bool:
     """Whether the rows of a stream are those that Spark reads, one by one."""
-    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - nothing else tells
+    if source.progress is not None:
+        return False  # rows that tell how far the stream is are none of its data
+    plan = rows_of(source)._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - nothing else tells
     found = [_OPERATOR.match(line) for line in str(plan).splitlines()]
-    *above, read = [match[1] if match is not None else "" for match in found]
-    return read in _READ and set(above) <= _ONE_TO_ONE
+    operators = {match[1] if match is not None else "" for match in found}
+    return bool(operators & _READ) and operators <= _ONE_TO_ONE | _READ
+
+
+def arriving(metric: str, number: int) -> str:
+    """The metric under which the rows of a stream are counted.
+
+    Args:
+        metric: of the network.
+        number: of the stream, from 0 on.
+    """
+    return f"{metric}_s{number}"
 
 
 def counted(rows: DataFrame, metric: str) -> DataFrame:

@@ -37,7 +37,9 @@ class Control:
         if self.shedder is not None:
             if self.regulation is not None:
                 self.regulation.decide(batch)
-            self.shedder.follow(batch, self.measure.newest)
+            seen = self.measure.last
+            rows = 0.0 if seen is None else sum(self.measure.rows(seen).values())
+            self.shedder.follow(batch, self.measure.newest, rows)
         self.pulse.note_control(batch)
 
     def take(self, reports: list[dict[str, Any]], *, ended: bool = False) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import arrivals, books, shed
+from penstock.engine import books, shed
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -120,8 +120,6 @@ class LevelOne:
         """The rows of a stream that are not dropped at once."""
         rows = self.shared.rows[source]
         frame = rows
-        if self.shared.sheds and self.shared.tally is not None and not self.shared.as_read:
-            frame = arrivals.counted(rows, self.shared.arriving(source))
         if self.shared.late is not None:
             # One row, read once a batch: it is put beside the rows before it is looked into.
             frame = frame.select("*", self.shared.late.alias(MARK))

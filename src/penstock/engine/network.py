@@ -255,7 +255,7 @@ class Network:
         places = Part(graph, late, metric, folding, kinds).shared.places
         if places is not None:
             late = late_watermark(session, checkpoint, aggregates[0].query, places)
-        return Part(graph, late, metric, folding, kinds)
+        return Part(graph, late, metric, folding, kinds, ordered=places is not None)
 
     @cached_property
     def kinds(self) -> dict[str, AnswerKind]:

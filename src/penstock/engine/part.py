@@ -14,8 +14,9 @@ from pyspark.sql import functions as F
 
 from penstock.drops.kinds import AnswerKind, Approximate, common
 from penstock.engine import shed
-from penstock.engine.arrivals import are_as_read
+from penstock.engine.arrivals import arriving, is_as_read
 from penstock.engine.columns import window_time
+from penstock.engine.early import Entrance
 from penstock.engine.estimates import Estimates
 from penstock.engine.frame import AGGREGATE, Answers
 from penstock.engine.level_above import above_all
@@ -49,6 +50,7 @@ class Part:
         metric: the name of the metric under which rows are counted; None for a batch.
         folding: numbers of groups that are folded together.
         kinds: query → what may become of its answers; those that are not named are exact.
+        ordered: whether `late` has the orders of the batch.
         slots: where the frame has the answers of each aggregate.
         set_valued: the queries without an aggregate.
     """
@@ -58,6 +60,7 @@ class Part:
     metric: str | None = None
     folding: Sequence[Sequence[int]] = ()
     kinds: Mapping[str, AnswerKind] = field(default_factory=dict)
+    ordered: bool = False
     slots: dict[Aggregate, Answers] = field(default_factory=dict, init=False)
     set_valued: SetValued = field(init=False)
     _made: dict[Aggregate, dict[str, Column]] = field(default_factory=dict, init=False)
@@ -90,11 +93,9 @@ class Part:
     def shared(self) -> Shared:
         """How its windows are computed."""
         windowed = {base(f) for a in self.aggregates if depth(a) == 1 for f in feeds(a.input)}
-        rows = {
-            s: source_with_watermark(s) if self.late is not None else data_of(s)
-            for s in self.graph.sources
-            if s in windowed
-        }
+        taken = [source for source in self.graph.sources if source in windowed]
+        as_read = len(self.graph.sources) == 1 and all(map(is_as_read, taken))
+        rows = {s: self._rows(s, i, as_read=as_read) for i, s in enumerate(taken)}
         wanted = {
             one
             for node in self.graph.queries.values()
@@ -102,17 +103,20 @@ class Part:
             if isinstance(one := base(feed), Aggregate)
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
-        sole = len(self.graph.sources) == 1 and all(map(are_as_read, rows.values()))
         return Shared(
-            self.aggregates,
-            wanted,
-            rows,
-            self.late,
-            tally,
-            self.folding,
-            self.kinds_of_rows,
-            as_read=sole and self.late is not None,
+            self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
         )
+
+    def _rows(self, source: Source, number: int, *, as_read: bool) -> DataFrame:
+        """The rows of a stream; with a watermark, if they go on coming."""
+        if self.late is None:
+            return data_of(source)
+        if not self.ordered:
+            return source_with_watermark(source)
+        kinds = {kind for a, kind in self.kinds_of_rows.items() if source in upstream(a)}
+        sampled = kinds == {"approximate"}
+        metric = None if as_read or self.metric is None else arriving(self.metric, number)
+        return Entrance(source, number, self.late, sampled, metric).rows()
 
     @property
     def shared_sheds(self) -> bool:

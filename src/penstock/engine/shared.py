@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
+from penstock.engine.arrivals import arriving
 from penstock.engine.folds import Fold, folded, looked
 from penstock.engine.frame import (
     AGGREGATE,
@@ -61,7 +62,6 @@ class Shared:
         together: numbers of groups that are folded together (`looked`).
         kinds: what may become of the rows of aggregates over streams; those that are not named
             keep all of theirs.
-        as_read: whether Spark tells how many rows come (`arrivals`).
     """
 
     aggregates: Sequence[Aggregate]
@@ -71,7 +71,6 @@ class Shared:
     tally: Tally | None
     together: Sequence[Sequence[int]] = ()
     kinds: Mapping[Aggregate, str] = field(default_factory=dict)
-    as_read: bool = False
 
     @cached_property
     def number(self) -> dict[Aggregate, int]:
@@ -106,7 +105,7 @@ class Shared:
     def arriving(self, source: Source) -> str:
         """The metric under which the rows of a stream are counted, if they are."""
         metric = self.tally.metric if self.tally is not None else ""
-        return f"{metric}_s{list(self.rows).index(source)}"
+        return arriving(metric, list(self.rows).index(source))
 
     @property
     def places(self) -> Places | None:

@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.books import BATCHES, places
+from penstock.engine.early import NEVER, is_sampled, random_number
 from penstock.engine.frame import (
     AGGREGATE,
     AT,
@@ -32,19 +33,13 @@ from penstock.engine.frame import (
     stays_at,
 )
 from penstock.engine.groups import ROWS
-from penstock.engine.operators import as_column
-from penstock.engine.orders import chance, is_dropped, is_small, stays
+from penstock.engine.orders import is_dropped, is_small, stays
 from penstock.engine.step import quoted
-from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import known_late
 from penstock.network.operators import Source
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
-
-
-NEVER = -1
-"""The random number of a row that is never dropped: it is below every threshold."""
 
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
@@ -58,10 +53,7 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     """
     names = source.identity or tuple(shared.rows[source].columns)
     drops, orders = F.col(MARK)["drops"], F.col(MARK)["orders"]
-    u = chance([F.col(quoted(name)) for name in names])
-    if source.never_shed is not None:
-        never = F.coalesce(as_column(source.never_shed), F.lit(False))
-        u = F.when(never, NEVER).otherwise(u)
+    u = random_number(source, names)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
     folds, of = shedding(shared), len(places(shared))
     book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
@@ -102,7 +94,7 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     ).drop(MARK, AT, *(f"{name}_order" for name in found))
     stay = F.col(STAYED)
     if shared.tally is not None:
-        stay = stay | (F.col(CHANCE).bitwiseAND(F.lit(ONE_IN - 1)) == 0)
+        stay = stay | is_sampled(F.col(CHANCE))
     return frame.where(F.when(F.col(ON), stay).otherwise(F.lit(True)))
 
 

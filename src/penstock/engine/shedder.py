@@ -38,10 +38,12 @@ from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.drops.sealed import seal, unseal
 from penstock.drops.skip import skip
 from penstock.drops.targets import Target
+from penstock.engine.backlog import rows_of_batch
 from penstock.engine.files import Folder
 from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
 from penstock.engine.part import Part
 from penstock.engine.schema import own_watermark
+from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
 from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
 from penstock.network.operators import Aggregate, Source, base, depth, feeds, inputs, upstream
@@ -54,6 +56,9 @@ MODES: tuple[Mode, ...] = ("off", "monitor", "on")
 
 _KEPT = 100
 """Records that are kept."""
+
+LARGE = 200 * ONE_IN
+"""Rows of a batch, from which on enough are in the sample to tell how far the stream is."""
 
 _AHEAD = 4
 """Windows are decided so many times as far ahead as a batch has gone."""
@@ -104,6 +109,7 @@ class Shedder:
     _span: int = 0
     _skip: int | None = None
     _lost: int | None = None
+    _large: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -140,13 +146,16 @@ class Shedder:
         else:
             self._note(orders_of(self._folder.read(str(following))))
 
-    def follow(self, batch: int, newest: int | None) -> None:
+    def follow(self, batch: int, newest: int | None, rows: float = 0.0) -> None:
         """Writes what the next batch shall do.
 
         Args:
             batch: the one that is ending.
             newest: the largest event time that this process has seen, in microseconds, if any.
+            rows: of the last batch that this process has seen.
         """
+        told = rows_of_batch(self.checkpoint, batch, self.part.graph.sources)
+        self._large = (rows if told is None else sum(told.values())) >= LARGE
         if self._read(batch) is None:
             self.dropping.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
@@ -335,7 +344,7 @@ class Shedder:
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             windows[number[node]] = undelivered(self.state, target)
         made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
-        return replace(made, counts_only=mode == "monitor")
+        return replace(made, counts_only=mode == "monitor", large=self._large)
 
     def _since(self, aggregate: Aggregate) -> int:
         """The time from which on rows of an aggregate count, after a jump."""

@@ -21,6 +21,7 @@ from penstock.network.query import Query
 from penstock.windows import SessionSpec, late_before, lost_before
 
 _TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint, problem: string>"
+_WITH_ORDERS = f"{_TYPE[:-1]}, drops: boolean, early: boolean, orders: {ORDERS}>"
 _ALL = (1 << 63) - 1
 
 Places = tuple[int, int, int]
@@ -41,8 +42,8 @@ def late_watermark(
         checkpoint: the stream's checkpointLocation.
         query: whose windows are meant.
         places: how many streams, folds and aggregates there are to drop at; None where nothing is
-            ever dropped. With them, `orders` has what the batch is told (`engine.orders`), and
-            `drops` whether a row need look at that at all.
+            ever dropped. With them, `orders` has what the batch is told (`engine.orders`), `drops`
+            whether a row need look at that at all, and `early` whether before the watermark.
     """
     spec, generous = query.window, query.late == "generous"
 
@@ -62,11 +63,11 @@ def late_watermark(
         if places is None:
             return mark
         if mark[-1] is not None:
-            return *mark, False, None
+            return *mark, False, False, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
-        return *mark, orders.drops, as_row(orders)
+        return *mark, orders.drops, orders.early, as_row(orders)
 
-    of = _TYPE if places is None else f"{_TYPE[:-1]}, drops: boolean, orders: {ORDERS}>"
+    of = _TYPE if places is None else _WITH_ORDERS
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()

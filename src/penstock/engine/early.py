@@ -1,0 +1,125 @@
+"""Rows of large batches are dropped before the watermark, and where it can be before the parse.
+
+    rows ─► stays, or one in 64? ─► watermark ─► orders of the folds (`shed`) ─► …
+                 ✗
+
+What follows costs many times what this does: the watermark alone wants all columns of every row
+that it sees. The price is that the watermark goes by the rows that stay and by one in 64 of the
+others, so it may be a little lower, and windows close a little later; never earlier. In a batch of
+few rows that could be much, so there rows go on to `shed`, which drops them behind the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from penstock.engine import arrivals
+from penstock.engine.frame import CHANCE, MARK
+from penstock.engine.operators import as_column
+from penstock.engine.orders import chance, is_small, stays
+from penstock.engine.progress import watermarked
+from penstock.engine.results import rows_of
+from penstock.engine.schema import own_watermark
+from penstock.engine.step import quoted
+from penstock.engine.tally import ONE_IN
+from penstock.network.operators import Source
+from penstock.sources.kafka import KEPT, Kafka
+
+NEVER = -1
+"""The random number of a row that is never dropped: it is below every threshold."""
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """Where the rows of a stream come in.
+
+    Args:
+        source: the stream.
+        number: of the stream, from 0 on.
+        late: what the batch is told (`late_watermark`), orders included.
+        sampled: whether all that is dropped is dropped at random.
+        metric: the name under which rows are counted; None if Spark tells how many come.
+    """
+
+    source: Source
+    number: int
+    late: Column
+    sampled: bool
+    metric: str | None
+
+    def rows(self) -> DataFrame:
+        """The rows with their watermark, counted, and fewer of them in a large batch."""
+        source, plain = self.source, rows_of(self.source)
+        time = source.event_time
+        if time is None or not plain.isStreaming or own_watermark(plain, time) is not None:
+            return self._counted(plain)  # what is below its watermark is not ours
+        if source.progress is not None:
+            return self._counted(watermarked(plain, time, source.slack, source.progress))
+        return watermarked(self._fewer(plain), time, source.slack, None)
+
+    def _fewer(self, plain: DataFrame) -> DataFrame:
+        source = self.source
+        origin = source.origin.of if source.origin is not None else None
+        if (
+            isinstance(origin, Kafka)
+            and self.sampled
+            and source.never_shed is None
+            and source.identity == origin.identity
+        ):
+            # Partition and offset are known before a record is parsed.
+            names = tuple(KEPT[name] for name in origin.identity)
+            raw = self._counted(origin.raw(plain.sparkSession))
+            return origin.parsed(self._left(raw, names, time=None))
+        names = source.identity or tuple(plain.columns)
+        return self._left(self._counted(plain), names, time=source.event_time)
+
+    def _counted(self, rows: DataFrame) -> DataFrame:
+        return rows if self.metric is None else arrivals.counted(rows, self.metric)
+
+    def _left(self, rows: DataFrame, names: Sequence[str], *, time: str | None) -> DataFrame:
+        """The rows that stay, if the batch is a large one that drops some.
+
+        Args:
+            rows: all of them.
+            names: the columns that tell them apart.
+            time: the column with their event time; None if it is not known yet.
+        """
+        mark = F.col(MARK)
+        order = F.get(mark["orders"]["streams"], F.lit(self.number))
+        u = F.col(CHANCE)
+        small = u < order["below"]
+        if time is not None:
+            t = F.unix_micros(F.col(quoted(time)))
+            small = is_small(order, u, t) if self.sampled else stays(order, u, t)
+        stay = small | is_sampled(u)
+        number = random_number(self.source, names)
+        marked = rows.select("*", self.late.alias(MARK), number.alias(CHANCE))
+        left = marked.where(F.when(mark["early"], stay).otherwise(F.lit(True)))
+        return left.drop(MARK, CHANCE)
+
+
+def random_number(source: Source, names: Sequence[str]) -> Column:
+    """The random number of each row, `NEVER` for one that is never dropped.
+
+    Args:
+        source: the stream.
+        names: the columns that tell its rows apart.
+    """
+    u = chance([F.col(quoted(name)) for name in names])
+    if source.never_shed is not None:
+        never = F.coalesce(as_column(source.never_shed), F.lit(False))
+        u = F.when(never, NEVER).otherwise(u)
+    return u
+
+
+def is_sampled(u: Column) -> Column:
+    """Whether a row goes on in any case, to tell how many pass each operator, and what time it is.
+
+    Args:
+        u: its random number.
+    """
+    return u.bitwiseAND(F.lit(ONE_IN - 1)) == 0
