@@ -2,11 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.control import Answers, Flow, Observation, Statistics, Warmup
+from penstock.control.prior import taking
 from penstock.errors import SpecificationError, UsageError
 from penstock.network.config import parse_config
 from penstock.network.cql import parse_network
@@ -214,3 +216,28 @@ def test_the_example_is_planned_with_and_without_a_wide_gap():
         )
         assert [str(drop.arc) for drop in found.plan.windows] == dropped
         assert found.enough
+
+
+def test_rows_that_are_dropped_where_they_enter_are_read_and_no_more() -> None:
+    """What taking them in costs is saved by a drop at the stream, and by no later one."""
+    graph = parse_config(
+        """
+[stream.packets]
+source = "x"
+event_time = "ts"
+[query.few]
+cql = "SELECT count(*) AS n FROM packets [RANGE 10 s SLIDE 1 s WATTR ts] WHERE size > 9"
+[query.all]
+cql = "SELECT count(*) AS n FROM packets [RANGE 10 s SLIDE 1 s WATTR ts]"
+""",
+        "a.toml",
+    ).outline()
+    costs = dict.fromkeys(graph.names.values(), 1e-6) | {"packets": 1e-7}
+    known = Known({"packets": 1e6}, {**costs, taking("packets"): 1e-5}, {"filter 1": 0.1})
+    load, _ = workload(graph, known)
+    assert load.work[load.streams].sum() == pytest.approx(0.1)
+    assert load.total == pytest.approx(0.1 + 10 + 1 + 0.1 + 1)
+    found = plan(replace(load, capacity=load.total / 2))
+    kept = {(drop.arc.after, drop.arc.before): drop.keep for drop in found.plan.random}
+    assert ("packets", "packets, taken") in kept
+    assert found.after == pytest.approx(load.total / 2)

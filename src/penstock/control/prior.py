@@ -27,7 +27,8 @@ MICROSECOND = 1e-6
 # stand to each other matters.
 KINDS: Final[Mapping[str, float]] = frozen(
     {
-        "source": 2 * MICROSECOND,
+        "source": 0.3 * MICROSECOND,
+        "taking": 1 * MICROSECOND,
         "parse": 3 * MICROSECOND,
         "filter": 0.1 * MICROSECOND,
         "map": 0.2 * MICROSECOND,
@@ -78,6 +79,21 @@ class Prior:
     def counts(self, rows_in: Mapping[str, float]) -> Floats:
         """What to multiply each of them by: one batch, and the rows of each operator."""
         return np.array([1.0, *(rows_in.get(name, 0.0) for name in self.costs)])
+
+
+def taking(stream: str) -> str:
+    """What the taking in of rows that stay is called, as an operator of its own.
+
+    A row that is dropped where it enters is read, and no more; one that stays is parsed, and made
+    columns, whatever queries do with it.
+
+    Args:
+        stream: its name.
+
+    >>> taking("packets")
+    'packets, taken'
+    """
+    return f"{stream}, taken"
 
 
 def default_prior(kinds: Mapping[str, str]) -> Prior:

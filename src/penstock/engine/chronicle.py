@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from penstock.control.prior import taking
 from penstock.control.status import DropStatus, Phase, QueryStatus, Status
 from penstock.drops.kinds import kind_name
 from penstock.drops.plan import Plan
@@ -183,6 +184,7 @@ class Chronicle:
         reasons = planned.reasons if planned is not None else {}
         users = self.part.graph
         below = {users.names[op]: users.users[op] for op in users.operators}
+        below |= {taking(source.name): users.users[source] for source in users.sources}
         random = [
             DropStatus(
                 after=drop.arc.after,

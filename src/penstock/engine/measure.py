@@ -26,7 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
-from penstock.control.prior import Prior
+from penstock.control.prior import Prior, taking
 from penstock.control.statistics import Statistics
 from penstock.engine.backlog import backlog
 from penstock.engine.looking import look
@@ -98,8 +98,11 @@ class Measure:
         names, graph = self.part.graph.names, self.part.graph
         self._asides = asides(graph.sources)
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
+        kinds = {names[one]: kind(one) for one in graph.operators}
+        if self.part.shared_sheds:
+            kinds |= {taking(source.name): "taking" for source in self.part.shared.rows}
         self.statistics = Statistics(
-            {names[one]: kind(one) for one in graph.operators},
+            kinds,
             [source.name for source in graph.sources],
             list(graph.queries),
         )
@@ -211,6 +214,8 @@ class Measure:
             )
             for one in graph.operators
         }
+        for source in self.part.shared.rows if self.part.shared_sheds else ():
+            flows[taking(source.name)] = Flow(out[source], out[source])
         at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         seconds = report["durationMs"].get("triggerExecution", 0) / 1000
         return Observation(

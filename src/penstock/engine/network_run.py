@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.control.prior import taking
 from penstock.control.status import Status
 from penstock.drops.plan import Plan
 from penstock.engine.control_point import Control
@@ -170,7 +171,8 @@ class NetworkRun:
         found: dict[Any, str] = {}
         plan = self.plan
         for operator, name in self.network.graph.names.items():
-            said = [f"keep {drop.keep:.2g}" for drop in plan.random if drop.arc.before == name]
+            ends = (name, taking(name))
+            said = [f"keep {drop.keep:.2g}" for drop in plan.random if drop.arc.before in ends]
             said += [f"drop {drop.p:.2g}" for drop in plan.windows if drop.arc.before == name]
             if said:
                 found[operator] = ", ".join(dict.fromkeys(said))

@@ -45,6 +45,8 @@ class Regulation:
     pulse: Pulse
     decisions: dict[int, Decision] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    _seen: tuple[Beat, dict[str, float]] | None = None
+    _rates: dict[str, float] = field(default_factory=dict)
 
     def decide(self, batch: int) -> None:
         """Says what is dropped from the next batch on.
@@ -75,6 +77,7 @@ class Regulation:
         """What is known of the batch; None if it brought nothing, or is the first."""
         last = Beat.of(self.measure.last) if self.measure.last is not None else None
         began, now = self.pulse.began(last), self.pulse.clock()
+        self._note_rates(last)
         collected = self.pulse.collecting(began, last)
         overhead = self.pulse.overhead(last)
         rows = rows_of_batch(self.shedder.checkpoint, batch, self.measure.part.graph.sources)
@@ -93,13 +96,22 @@ class Regulation:
             dropped=self.shedder.mode == "on",
         )
 
+    def _note_rates(self, last: Beat | None) -> None:
+        """The rows that the last batch took, in a second of the time in which they came."""
+        if last is None or self.measure.last is None:
+            return
+        rows = self.measure.rows(self.measure.last)
+        if self._seen is not None and last.began > self._seen[0].began:
+            seconds = last.began - self._seen[0].began
+            self._rates = {name: count / seconds for name, count in rows.items()}
+        self._seen = last, rows
+
     def _expected(self, seconds: float) -> dict[str, float]:
-        """Where offsets do not tell how many rows a batch has, as many as usual."""
-        streams = self.measure.statistics.now.streams
-        last = self.measure.rows(self.measure.last) if self.measure.last is not None else {}
+        """Where offsets do not tell how many rows a batch has, as many as the one before it had."""
+        last = self._seen[1] if self._seen is not None else {}
         return {
-            name: last.get(name, 0.0) if one.rate is None else one.rate * seconds
-            for name, one in streams.items()
+            name: self._rates[name] * seconds if name in self._rates else rows
+            for name, rows in last.items()
         }
 
     def _plan(self, decision: Decision) -> Plan:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from penstock.control.prior import taking
 from penstock.drops.advance import advance
 from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
@@ -365,6 +366,7 @@ class Shedder:
         for name in graph.users[aggregate]:
             node = graph.queries[name]
             path = {name, *(graph.names[one] for one in upstream(node))}
+            path |= {taking(one.name) for one in upstream(node) if isinstance(one, Source)}
             on = [d.keep for d in plan.random if d.arc.after in path and d.arc.before in path]
             shares.append(min(on, default=1.0))
         return max(shares)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from penstock.control.checks import known as is_known
+from penstock.control.prior import taking
 from penstock.network.graph import Graph
 from penstock.network.operators import Aggregate, Operator, Source, inputs, kind
 from penstock.network.settings import QuerySettings
@@ -42,25 +43,35 @@ def workload(
             those by `shared_panes` otherwise.
     """
     names = list(graph.names.values())
-    is_known("stream", known.rates, [source.name for source in graph.sources])
-    is_known("operator", {**known.costs, **known.selectivities}, names)
+    streams = [source.name for source in graph.sources]
+    is_known("stream", known.rates, streams)
+    told = [*names, *map(taking, streams)]
+    is_known("operator", {**known.costs, **known.selectivities}, told)
     is_known("query", known.hardness, graph.queries)
     guesses = Guesses()
     number = _Numbers(graph.operators)
     nodes: list[Node] = []
     rows: list[float] = []
+    behind: list[Operator] = []
+    last: list[int] = []  # of each operator, the node that hands on its rows
     unit = _unit(graph, known)
     for operator, name in zip(graph.operators, names, strict=True):
-        fed = tuple(map(number.of, inputs(operator)))
+        fed = tuple(last[number.of(one)] for one in inputs(operator))
         rows_in = sum(rows[i] * nodes[i].selectivity for i in fed)
         node = _node(operator, Node(name, fed), rows_in, known, guesses)
         nodes.append(_costed(node, known, unit, guesses))
         rows.append(rows_in if fed else node.rate)
-    network = Network(nodes, graph.operators, rows)
+        behind.append(operator)
+        if isinstance(operator, Source) and taking(name) in known.costs:
+            nodes.append(Node(taking(name), (len(nodes) - 1,), known.costs[taking(name)]))
+            rows.append(rows[-1])
+            behind.append(operator)
+        last.append(len(nodes) - 1)
+    network = Network(nodes, behind, rows)
     wants = queries or {}
     found = [
-        asked(name, number.of(operator), network, wants.get(name), known=known, guesses=guesses)
-        for name, operator in graph.queries.items()
+        asked(name, last[number.of(one)], network, wants.get(name), known=known, guesses=guesses)
+        for name, one in graph.queries.items()
     ]
     load = Workload(tuple(nodes), tuple(found))
     if folds is None and shared_panes:
