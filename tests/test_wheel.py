@@ -30,6 +30,8 @@ GROUP BY protocol'''
 [run]
 trigger = "available now"
 sink = { format = "parquet", path = "answers" }
+[run.spark]
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1"  # for it is short
 """
 
 
