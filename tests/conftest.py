@@ -31,6 +31,21 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+FILES = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+"""For each file of a checkpoint Hadoop starts `chmod`, and `readlink` to rename it: seventy
+processes in a batch. So files have no checksums, which would be files, and Java renames them."""
+
+VFORK = "-Djdk.lang.Process.launchMechanism=VFORK"
+"""Java starts such a process directly, not by a helper."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before they are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share the session are marked: `make test` runs the others in another process."""
@@ -61,8 +76,11 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("penstock-tests")
         .config("spark.driver.memory", "2g")  # handed to the JVM when it is launched, just below
-        # Each test has plans of its own: Java's slow compiler would not be paid back.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        # Each test has plans of its own: Java's slow compiler would not be paid back, and a
+        # collector with threads of its own would take from the two cores what the tests need.
+        .config(
+            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {VFORK}"
+        )
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
@@ -77,6 +95,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config(map=FILES)
     )
     # A running session cannot be given them any more.
     connector = jars("connector")

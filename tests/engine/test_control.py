@@ -119,6 +119,12 @@ def test_a_scene_has_all_that_is_shown(spark: SparkSession, tmp_path: Path) -> N
     assert {drop.keep for drop in scene.statuses[-1].drops} == {0.5, None}
 
 
+@pytest.fixture(scope="module")
+def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Queries that are never started."""
+    return queries(stream(spark, tmp_path_factory.mktemp("asked")))
+
+
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
@@ -131,14 +137,14 @@ def test_a_scene_has_all_that_is_shown(spark: SparkSession, tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_asked_for(
-    spark: SparkSession, tmp_path: Path, terms: dict[str, Any], message: str
+    asked: dict[str, Any], tmp_path: Path, terms: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((UsageError, SpecificationError), match=message):
-        start(queries(stream(spark, tmp_path)), tmp_path / "checkpoint", {}, **terms)
+        start(asked, tmp_path / "checkpoint", {}, **terms)
     assert not (tmp_path / "checkpoint").exists()
 
 
-def test_a_target_needs_a_query_that_may_suffer(spark: SparkSession, tmp_path: Path) -> None:
-    asked = {"whole": queries(stream(spark, tmp_path))["whole"]}
+def test_a_target_needs_a_query_that_may_suffer(asked: dict[str, Any], tmp_path: Path) -> None:
+    whole = {"whole": asked["whole"]}
     with pytest.raises(UsageError, match="latency needs a query whose answers may suffer"):
-        start(asked, tmp_path / "checkpoint", {}, latency="3 s")
+        start(whole, tmp_path / "checkpoint", {}, latency="3 s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,6 +13,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming.listener import (
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+)
 
 import penstock as ps
 from penstock.engine import probe
@@ -238,6 +245,37 @@ def test_a_look_does_not_wait_for_a_stream_without_rows(spark, tmp_path):
     files.add([])
     query = answers(ps.stream(files.stream(), "ts").window("20 s", every="2 s"))
     assert probe.look(files.stream(), query.query) is None
+
+
+class Ends(StreamingQueryListener):
+    """Why the streams of a session have ended."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str | None] = []
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None: ...  # noqa: N802 - Spark's name
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None: ...  # noqa: N802 - as above
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - as above
+        self.reasons.append(event.exception)
+
+
+def test_a_look_ends_without_an_error_that_spark_would_log(spark, tmp_path):
+    files = Files(spark, tmp_path)
+    files.add([{"ts": START, "k": "a", "v": 1}] * 5)
+    files.add([FAR])
+    query = answers(ps.stream(files.stream(), "ts").window("20 s", every="2 s"))
+    ends = Ends()
+    spark.streams.addListener(ends)
+    try:
+        assert probe.look(files.stream(), query.query) is not None
+        until = time.monotonic() + 20
+        while not ends.reasons and time.monotonic() < until:  # they are told after the fact
+            time.sleep(0.01)
+    finally:
+        spark.streams.removeListener(ends)
+    assert ends.reasons == [None]
 
 
 def test_a_look_leaves_the_files_of_a_source_that_cleans_up(spark, tmp_path):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock as ps
@@ -44,29 +47,53 @@ def disordered(seed: int, batches: int, rows: int, late: int) -> list[list[dict]
     return stream
 
 
+@dataclass
+class Beside:
+    """The stream of each length, and what Spark's own windows gave for it in each batch."""
+
+    spark: SparkSession
+    folder: Path
+    files: dict[int, Files] = field(default_factory=dict)
+    answers: dict[tuple[int, int], dict] = field(default_factory=dict)
+
+    def stream(self, length: int) -> DataFrame:
+        if length not in self.files:
+            self.files[length] = Files(self.spark, self.folder / str(length))
+            for batch in disordered(seed=length, batches=6, rows=60, late=35):
+                self.files[length].add(batch)
+        return self.files[length].stream()
+
+    def theirs(self, length: int, slide: int) -> dict:
+        """Once for all shapes of ours."""
+        if (length, slide) not in self.answers:
+            windows = (
+                self.stream(length)
+                .withWatermark("ts", "2 seconds")
+                .groupBy(F.window("ts", f"{length} seconds", f"{slide} seconds"), "k")
+                .agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("v").alias("m"))
+                .select("window.start", "window.end", "k", "n", "s", "m")
+            )
+            found = self.answers.setdefault((length, slide), {})
+            run_spark(windows, self.folder / f"{length} by {slide}", found)
+        return self.answers[length, slide]
+
+
+@pytest.fixture(scope="module")
+def beside(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Beside:
+    return Beside(spark, tmp_path_factory.mktemp("beside"))
+
+
 @pytest.mark.parametrize(("length", "slide", "way"), SHAPES)
-def test_generous_equals_spark_batch_by_batch(spark, tmp_path, monkeypatch, *, length, slide, way):
-    files = Files(spark, tmp_path)
-    for batch in disordered(seed=length, batches=6, rows=60, late=35):
-        files.add(batch)
+def test_generous_equals_spark_batch_by_batch(beside, tmp_path, monkeypatch, *, length, slide, way):
     query = (
-        ps.stream(files.stream(), "ts", slack="2 seconds")
+        ps.stream(beside.stream(length), "ts", slack="2 seconds")
         .window(f"{length} s", every=f"{slide} s")
         .by("k")
         .agg(n=ps.count(), s=ps.sum("v"), m=ps.max("v"))
     )
     ours: dict = {}
     run = run_penstock(shaped(query, monkeypatch, way), tmp_path / "ours", ours)
-    windows = (
-        files.stream()
-        .withWatermark("ts", "2 seconds")
-        .groupBy(F.window("ts", f"{length} seconds", f"{slide} seconds"), "k")
-        .agg(F.count("*").alias("n"), F.sum("v").alias("s"), F.max("v").alias("m"))
-        .select("window.start", "window.end", "k", "n", "s", "m")
-    )
-    theirs: dict = {}
-    run_spark(windows, tmp_path / "theirs", theirs)
-    assert ours == theirs
+    assert ours == beside.theirs(length, slide)
     assert len(ours) > 3
     assert sum(map(len, ours.values())) > 20
     assert run.accounts["late_lost"] > 0

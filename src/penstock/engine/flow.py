@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.operators import as_column
-from penstock.engine.schema import OURS, is_column, reference
+from penstock.engine.schema import OURS
 from penstock.engine.step import quoted
 from penstock.errors import UsageError, complaint
 from penstock.network.operators import Filter, Join, Map, Operator
@@ -41,6 +41,7 @@ class Flow:
     named: dict[Operator, dict[str, str]] = field(default_factory=dict)
     passed: dict[Operator, str | None] = field(default_factory=dict)
     _values: dict[tuple[Operator, str], str] = field(default_factory=dict)
+    _views: dict[Operator, DataFrame] = field(default_factory=dict)
 
     @classmethod
     def over(cls, base: Operator, rows: DataFrame) -> Flow:
@@ -76,20 +77,22 @@ class Flow:
 
     def value(self, feed: Operator, text: str) -> str:
         """The column of the frame with the values of a column or expression of an operator."""
-        view = self.view(feed)
-        if is_column(view, text):
-            spelled = next(n for n in self.named[feed] if n.lower() == text.lower())
-            return self.named[feed][spelled]
+        spelled = {name.lower(): ours for name, ours in self.named[feed].items()}
+        if text.lower() in spelled:
+            return spelled[text.lower()]
         if (feed, text) not in self._values:
-            value = self._guarded(feed, reference(view, text))
+            value = self._guarded(feed, F.expr(text))
             self._values[feed, text] = self._compute(feed, {"value": value})["value"]
         return self._values[feed, text]
 
     def view(self, feed: Operator) -> DataFrame:
-        """The columns of an operator under its own names, to check expressions against."""
-        if self._is_plain(feed):
-            return self.frame.drop(*(n for n in self.frame.columns if n.startswith(OURS)))
-        return self.frame.select(*self._named(feed))
+        """The columns of an operator under its own names, to check expressions against.
+
+        They stay as they are, whatever is added to the frame: Spark looks through them once.
+        """
+        if feed not in self._views:
+            self._views[feed] = self.frame.select(*self._named(feed))
+        return self._views[feed]
 
     def passes(self, feed: Operator) -> Column:
         """Whether a row passes the operator."""

@@ -291,6 +291,9 @@ class Network:
         """
         return svg(self.graph, notes or {})
 
+    def _repr_html_(self) -> str:
+        return self.svg()
+
     def __str__(self) -> str:
         names = self.graph.names
         lines = [f"{names[one]}: {one}{_of(one, names)}" for one in self.graph.operators]

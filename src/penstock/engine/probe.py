@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import pyarrow as pa
@@ -50,6 +51,7 @@ def first_batch(
         patience: seconds to wait.
     """
     found: list[Seen | None] = []
+    started: list[StreamingQuery] = []
     seen = threading.Event()
 
     def see(batch: DataFrame, _: int) -> None:
@@ -57,8 +59,10 @@ def first_batch(
             found.append(seen_in(batch))
         finally:
             seen.set()
-        # A batch that fails is not committed, so no source deletes or acknowledges its rows.
-        raise _SeenEnough
+        # The batch must not be followed by another: that is when a source deletes, or acknowledges,
+        # the rows of this one. To end a stream by an error would do, too, but Spark would log it.
+        if not _stops(started, patience):
+            raise _SeenEnough
 
     with tempfile.TemporaryDirectory(prefix="penstock-look-", ignore_cleanup_errors=True) as folder:
         try:
@@ -68,6 +72,7 @@ def first_batch(
                 .trigger(availableNow=True)
                 .start()
             )
+            started.append(stream)
             _wait(stream, seen, patience)
             stream.stop()
         except PySparkException:
@@ -87,7 +92,7 @@ def first_rows(rows: DataFrame, most: int) -> pa.Table | None:
 
 
 class _SeenEnough(Exception):
-    """Ends the look after one batch; this is no failure."""
+    """Ends the look where nobody stops it; this is no failure."""
 
 
 def density_of(batch: DataFrame, query: Query) -> Density | None:
@@ -98,21 +103,31 @@ def density_of(batch: DataFrame, query: Query) -> Density | None:
         query: whose panes and keys are counted.
     """
     spec = query.spec
-    time = F.unix_micros(F.col(quoted(spec.rattr)))
-    pane = block_starts(time, Ladder(spec))[0]
+    at = F.unix_micros(F.col(quoted(spec.rattr)))
+    pane = block_starts(at, Ladder(spec))[0]
     group = F.struct(pane.alias("pane"), *(F.col(quoted(key)) for key in query.keys))
     row = (
-        batch.where(time.isNotNull())
+        batch.where(at.isNotNull())
         .agg(
             F.count(F.lit(1)).alias("rows"),
             F.approx_count_distinct(group, 0.02).alias("groups"),
-            (F.max(time) - F.min(time)).alias("span"),
+            (F.max(at) - F.min(at)).alias("span"),
         )
         .first()
     )
     if row is None or not row["rows"]:
         return None
     return Density(row["rows"] / max(1, row["groups"]), max(1, row["span"]) / spec.slide)
+
+
+def _stops(started: Sequence[StreamingQuery], patience: float) -> bool:
+    """Whether the stream is stopped in time: its batch may end then, and no other follows."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        if started and not started[0].isActive:
+            return True
+        time.sleep(0.005)
+    return False
 
 
 def _wait(stream: StreamingQuery, seen: threading.Event, patience: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from penstock.control.snapshot import Snapshot
 
@@ -27,3 +28,6 @@ class Reading:
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.parts))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"

@@ -157,6 +157,9 @@ def reference(rows: DataFrame, text: str) -> Column:
 def column_type(rows: DataFrame, expression: str, name: str) -> DataType:
     """The type of a column or an expression; what is wrong with it, in one line."""
     where = f"{name} = {expression!r}"
+    known = _of_column(rows, expression)
+    if known is not None:
+        return known
     try:
         return rows.select(reference(rows, expression)).schema.fields[0].dataType
     except ParseException as error:
@@ -168,6 +171,19 @@ def column_type(rows: DataFrame, expression: str, name: str) -> DataType:
             rule = "must be made of columns of the stream"
             raise SchemaError(complaint(where, rule, missing, hint)) from error
         raise SchemaError(complaint(where, "does not fit the stream", _short(error))) from error
+
+
+def _of_column(rows: DataFrame, text: str) -> DataType | None:
+    """The type of a column, in quotes or not; None if it is none, or there are two of the name.
+
+    Spark is not asked again, as for an expression: it has told the types of all columns at once.
+    """
+    plain = text[1:-1].replace("``", "`") if text[:1] == text[-1:] == "`" else text
+    for name in (text, plain):
+        found = [f.dataType for f in rows.schema.fields if f.name.lower() == name.lower()]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
 
 
 def _short(error: AnalysisException) -> str:
