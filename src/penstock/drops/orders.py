@@ -17,6 +17,7 @@ from penstock.drops.arrays import Flags, suppressed
 from penstock.drops.arrays_per_group import ALL
 from penstock.drops.coins import threshold
 from penstock.drops.decisions import Decisions
+from penstock.drops.group_orders import GroupOrder
 from penstock.drops.targets import Target
 from penstock.errors import RecordDamaged, complaint
 from penstock.windows import last_closed, last_wid, window_end
@@ -108,6 +109,7 @@ class Orders:
         folds: in the order of its folds.
         windows: of each aggregate, the windows whose answers are not delivered, by their ends.
         counts_only: whether all rows stay, and those that would not are only counted.
+        groups: of each query that is dropped per group, in the order of their folds.
     """
 
     batch: int
@@ -115,16 +117,19 @@ class Orders:
     folds: tuple[Order, ...]
     windows: tuple[Flags, ...]
     counts_only: bool = False
+    groups: tuple[GroupOrder, ...] = ()
 
     @property
     def drops(self) -> bool:
         """Whether there may be rows that do not stay everywhere."""
-        return any(order.drops for order in (*self.streams, *self.folds))
+        placed = any(order.drops for order in (*self.streams, *self.folds))
+        return placed or any(order.drops for order in self.groups)
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
-        stay = (ALL_STAY,)
-        return Orders(batch, stay * len(self.streams), stay * len(self.folds), self.windows)
+        stay, groups = (ALL_STAY,), tuple(order.harmless() for order in self.groups)
+        streams, folds = stay * len(self.streams), stay * len(self.folds)
+        return Orders(batch, streams, folds, self.windows, groups=groups)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; flags as a text of 0 and 1."""
@@ -134,6 +139,7 @@ class Orders:
             "streams": [_order(order) for order in self.streams],
             "folds": [_order(order) for order in self.folds],
             "windows": [_flags(flags) for flags in self.windows],
+            "groups": [order.values() for order in self.groups],
         }
 
     @classmethod
@@ -146,6 +152,7 @@ class Orders:
                 tuple(_order_of(one) for one in values["folds"]),
                 tuple(_flags_of(one) for one in values["windows"]),
                 counts_only=bool(values["counts_only"]),
+                groups=tuple(map(GroupOrder.of, values.get("groups", ()))),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

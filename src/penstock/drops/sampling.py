@@ -54,6 +54,7 @@ class Sums:
         seen: Σ v, of the sampled rows alone.
         largest: the greatest w |v|.
         spread: max v - min v.
+        heaviest: the greatest w.
     """
 
     n: Array
@@ -66,6 +67,7 @@ class Sums:
     seen: Array
     largest: Array
     spread: Array
+    heaviest: Array | float = 1.0
 
     @classmethod
     def of(cls, n: Array, values: Array, squares: Array, low: Array, high: Array) -> Sums:

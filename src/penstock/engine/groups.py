@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType
 
+from penstock.drops.kinds import PER_GROUP
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.schema import column_type
 from penstock.engine.slots import Slots
@@ -40,7 +41,8 @@ class Group:
         feeds: the operators that its rows come from.
         keys: the grouping columns.
         aggregates: the aggregates, whose windows may differ.
-        kind: what may become of its rows: "exact" if none may go, "approximate" or "subset".
+        kind: what may become of its rows: "exact" if none may go, "approximate", "subset", or
+            "subset per group", whose aggregates have panes of their own.
     """
 
     feeds: tuple[Operator, ...]
@@ -69,7 +71,7 @@ def grouped(
         fed_by, keys = feeds(aggregate.input), tuple(sorted(aggregate.query.keys))
         alone = grid([aggregate.query.spec]).width
         for group in groups:
-            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind):
+            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind) or kind == PER_GROUP:
                 continue
             finest = min(alone, group.grid.width)
             specs = [a.query.spec for a in (*group.aggregates, aggregate)]
@@ -179,6 +181,15 @@ class Columns:
                 )
             ),
         ]
+
+    def scaled(self, keep: Column) -> dict[str, Column]:
+        """The partial aggregates that take the weights of rows into themselves.
+
+        Args:
+            keep: the probability with which its rows were kept.
+        """
+        found = {slot: low.scale for slot, low in self.lowered.items() if low.scale is not None}
+        return {slot: scale(F.col(slot), 1 / keep) for slot, scale in found.items()}
 
     @property
     def weight_names(self) -> list[str]:

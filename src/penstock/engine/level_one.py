@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import arrivals, books, shed
+from penstock.engine import arrivals, books, shed, shed_groups
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -37,6 +37,7 @@ from penstock.engine.frame import (
     PANE,
     REASON,
     TIME,
+    WEIGHT,
     Answers,
     window_end,
 )
@@ -143,8 +144,10 @@ class LevelOne:
             always[LATE] = F.col(LATE)
         elif self.shared.late is not None:
             always[LATE] = known_late(F.col(MARK))
-        if self.shared.approximates:
+        if self.shared.approximates and self.shared.sheds:
             always |= {KEEPS: F.col(KEEPS), CHANCE: F.col(CHANCE)}
+        if source.weight is not None:
+            always[WEIGHT] = F.col(quoted(flow.named[source][source.weight]))
         sample: Column | None = None
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)
@@ -172,8 +175,11 @@ class LevelOne:
                 for way in (feed, *fold.ways):
                     flow.add(way)
                 mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
-                stays = shed.at_fold(self.shared, number - 1) if self.shared.sheds else None
-                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+                stays, lost = None, None
+                if self.shared.sheds:
+                    lost = shed_groups.lost(self.shared, flow, feed, number - 1)
+                    stays = shed.at_fold(self.shared, number - 1, lost)
+                branches.append(Branch(feed, number, _slots_of(fold), mask, stays, lost))
         return branches
 
     def _paned(
@@ -199,8 +205,15 @@ class LevelOne:
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
         kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
         if self.shared.approximates:
-            kept.append(shed.weight(F.col(KEEPS), which).alias(KEEP))
+            kept.append(self._keep(rows, which).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
+
+    def _keep(self, rows: DataFrame, which: Column) -> Column:
+        """The probability with which a row has come so far, upstream and here."""
+        here = shed.weight(F.col(KEEPS), which) if self.shared.sheds else F.lit(1.0)
+        if WEIGHT not in rows.columns:
+            return here
+        return F.when(which > 0, here / shed.upstream_weight(F.col(WEIGHT))).otherwise(F.lit(1.0))
 
     def _due(self, folds: Sequence[Fold]) -> Column:
         """When the first window that may have the pane is over."""
@@ -230,6 +243,8 @@ class LevelOne:
         partials = [ROWS, *columns.lowered, *columns.weight_names]
         if self.shared.approximates:
             spread = spread.select("*", *columns.weights(F.col(KEEP)))
+            scaled = columns.scaled(F.col(KEEP))
+            spread = spread.withColumns(scaled) if scaled else spread
         if self.shared.are_panes:
             return spread.select(*keys, *partials, window_end(first))
         ends = F.sequence(first, last, timing.slide(of))

@@ -24,6 +24,7 @@ from penstock.engine.passing import Levels, on_windows
 from penstock.engine.results import data_of, source_with_watermark
 from penstock.engine.set_valued import SetValued
 from penstock.engine.shared import Shared
+from penstock.engine.shed_groups import grouped_answers
 from penstock.engine.tally import Tally
 from penstock.engine.together import united
 from penstock.network.graph import Graph
@@ -141,7 +142,8 @@ class Part:
         if self.aggregates:
             frame, self.slots = self.shared.compute()
             if self.shared.sheds and self.late is not None:
-                frame = shed.delivered(frame, self.late["orders"], self.metric)
+                groups = grouped_answers(self.shared, self.slots)
+                frame = shed.delivered(frame, self.late["orders"], self.metric, groups)
             if self.metric is not None:
                 number = self.shared.number
                 frame = above_all(frame, self.slots, number, self.on_windows, self.metric)

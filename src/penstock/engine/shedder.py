@@ -20,7 +20,8 @@ from typing import Any, Literal
 from penstock.drops.advance import advance
 from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
-from penstock.drops.kinds import Approximate, Subset
+from penstock.drops.group_orders import group_order
+from penstock.drops.kinds import PER_GROUP, Approximate, Subset, is_per_group
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
     ALL_STAY,
@@ -129,6 +130,7 @@ class Shedder:
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
+        self._check_strides()
         if done and found == [None, None]:
             self._lost = following
             self._tell(
@@ -139,6 +141,15 @@ class Shedder:
             self._write(following)
         else:
             self._note(orders_of(self._folder.read(str(following))))
+
+    def _check_strides(self) -> None:
+        """Windows that are dropped per group belong to batches of max_gap + 1."""
+        for name, target in self.targets.items():
+            before = {level.stride - 1 for level in self.state.levels.get(name, ())}
+            if before - {target.max_gap}:
+                rule = f"must stay {before.pop()} while windows are dropped per group"
+                hint = "run with drop=0 until the open windows have closed, and change it then"
+                raise UsageError(complaint(f"max_gap of {name}", rule, target.max_gap, hint))
 
     def follow(self, batch: int, newest: int | None) -> None:
         """Writes what the next batch shall do.
@@ -197,7 +208,7 @@ class Shedder:
             kind = self.part.kinds.get(name)
             if kind is not None and isinstance(node, Aggregate):
                 gap = kind.max_gap if isinstance(kind, Subset) else 0
-                found[name] = Target(name, node.query.spec, gap)
+                found[name] = Target(name, node.query.spec, gap, is_per_group(kind))
         return found
 
     def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
@@ -325,7 +336,7 @@ class Shedder:
             by_windows = [
                 a
                 for i in mine
-                if shared.folds[i].kind == "subset"
+                if shared.folds[i].kind in ("subset", PER_GROUP)
                 for a in shared.folds[i].aggregates
             ]
             streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
@@ -334,7 +345,14 @@ class Shedder:
             node = self.part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             windows[number[node]] = undelivered(self.state, target)
-        made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
+        wanted, names = self._would or self.state, self.part.graph.users
+        groups = (
+            group_order(self.skippable[names[fold.aggregates[0]][0]], wanted, self.state)
+            for fold in shared.folds
+            if fold.kind == PER_GROUP
+        )
+        places = tuple(streams), tuple(folds), tuple(windows)
+        made = Orders(batch, *places, groups=tuple(groups))
         return replace(made, counts_only=mode == "monitor")
 
     def _since(self, aggregate: Aggregate) -> int:
