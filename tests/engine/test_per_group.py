@@ -38,27 +38,26 @@ def stream(spark: SparkSession, folder: Path) -> DataFrame:
     return files.stream()
 
 
-def queries(rows: DataFrame, *, exact: bool = False) -> dict[str, ps.WindowQuery]:
+def queries(rows: DataFrame) -> dict[str, ps.WindowQuery]:
+    """Some that drop windows, and the same with exact answers, which have the same late rows."""
     packet = ps.stream(rows, event_time="ts", slack="2 s", identity="number", name="packets")
     big = packet.where("size > 40").with_columns(kind="IF(size > 1000, 1, 0)")
-    each = packet.window("10 s", every="5 s").by("host").agg(n=ps.count(), b=ps.sum("size"))
-    both = big.window("5 s").by("host", "kind").agg(n=ps.count())
-    all_of_them = packet.window("5 s").agg(n=ps.count())
-    if exact:
-        return {"each": each, "both": both, "together": all_of_them}
+    each = packet.window("10 s", every="5 s").by("host")
+    both, together = big.window("5 s").by("host", "kind"), packet.window("5 s")
+    n, top = ps.count(), ps.max("size")
     return {
-        "each": each.subset(3, per="group"),
-        "both": both.subset(2, per="group"),
-        "together": all_of_them.subset(2),
+        "each": each.agg(n=n, b=ps.sum("size")).subset(3, per="group"),
+        "both": both.agg(n=n).subset(2, per="group"),
+        "together": together.agg(n=n).subset(2),
+        "each_exact": each.agg(n=n, b=ps.sum("size"), top=top),
+        "both_exact": both.agg(n=n, top=top),
+        "together_exact": together.agg(n=n, top=top),
     }
 
 
-@pytest.fixture(scope="module")
-def exact(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    folder = tmp_path_factory.mktemp("exact")
-    found: dict[str, dict[int, list[Row]]] = {}
-    start(queries(stream(spark, folder), exact=True), folder / "run", found).wait()
-    return {name: delivered(rows) for name, rows in found.items()}
+def is_subset(found: dict[str, dict[int, list[Row]]], name: str) -> bool:
+    got, wanted = delivered(found[name]), delivered(found[f"{name}_exact"])
+    return {tuple(row) for row in got} < {tuple(row)[:-1] for row in wanted}
 
 
 def by_group(rows: list[Row], name: str) -> dict[tuple, list[Row]]:
@@ -81,22 +80,21 @@ def longest_gap(got: list[Row], wanted: list[Row]) -> int:
 
 
 def test_what_comes_is_exact_and_every_group_has_its_own_gaps(
-    spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     asked = queries(stream(spark, tmp_path))
     found: dict[str, dict[int, list[Row]]] = {}
     run = start(asked, tmp_path / "run", found, drop={"each": 0.5, "both": 0.4, "together": 0.5})
     run.wait()
     for name, gap in (("each", 3), ("both", 2)):
-        got, wanted = delivered(found[name]), exact[name]
-        assert set(got) < set(wanted), name
-        mine, all_of_them = by_group(got, name), by_group(wanted, name)
-        gaps = [longest_gap(mine.get(group, []), rows) for group, rows in all_of_them.items()]
+        assert is_subset(found, name), name
+        mine = by_group(delivered(found[name]), name)
+        wanted = by_group(delivered(found[f"{name}_exact"]), name)
+        gaps = [longest_gap(mine.get(group, []), rows) for group, rows in wanted.items()]
         assert 0 < max(gaps) <= gap, name
-        missing = {frozenset(r["window_end"] for r in rows) for rows in mine.values()}
-        assert len(missing) > 1  # not the same windows for all
-    assert set(delivered(found["together"])) < set(exact["together"])
-    balanced(run, asked)
+        assert len({frozenset(r["window_end"] for r in rows) for rows in mine.values()}) > 1
+    assert is_subset(found, "together")
+    balanced(run, {name: asked[name] for name in ("each", "both", "together")})
     assert run.accounts["each"]["shed_on_the_way"] > 100
     # The ledger knows windows of which some groups are missing; the record does not grow with them.
     fates = {(r["query"], r["fate"]) for r in run.ledger().collect()}
@@ -108,30 +106,25 @@ def test_what_comes_is_exact_and_every_group_has_its_own_gaps(
     assert max(len(json.dumps(record)) for record in groups) < 20_000
 
 
-def beside(rows: DataFrame) -> dict[str, ps.WindowQuery]:
-    """The same with exact answers in one network: they have the same late rows."""
-    asked = queries(rows)
-    exact = queries(rows, exact=True)["each"]
-    more = exact.stream.window("10 s", every="5 s").by("host")
-    answers = more.agg(n=ps.count(), b=ps.sum("size"), top=ps.max("size"))
-    return {"each": asked["each"], "exact": answers}
-
-
 def test_it_goes_on_after_a_restart_and_suppresses_what_was_dropped(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     files, rows = Files(spark, tmp_path / "in", PACKETS), made()
     found: dict[str, dict[int, list[Row]]] = {}
-    for part, (drop, mode) in enumerate([(0.6, "on"), (0.0, "off"), (0.3, "monitor"), (0.6, "on")]):
-        for i in range(part * 600, (part + 1) * 600, 300):
-            files.add(rows[i : i + 300])
-        start(beside(files.stream()), tmp_path / "run", found, drop=drop, mode=mode).wait()
-    got, wanted = (delivered(found[name]) for name in ("each", "exact"))
-    assert {tuple(row) for row in got} < {tuple(row)[:-1] for row in wanted}
-    mine = by_group(got, "each")
-    gaps = [longest_gap(mine[group], rows) for group, rows in by_group(wanted, "each").items()]
-    assert 0 < max(gaps) <= 3
-    changed = beside(files.stream())
+
+    def asked() -> dict[str, ps.WindowQuery]:
+        both = queries(files.stream())
+        return {name: both[name] for name in ("each", "each_exact")}
+
+    for part, (drop, mode) in enumerate([(0.6, "on"), (0.3, "monitor"), (0.6, "on")]):
+        for i in range(part * 800, (part + 1) * 800, 400):
+            files.add(rows[i : i + 400])
+        start(asked(), tmp_path / "run", found, drop=drop, mode=mode).wait()
+    assert is_subset(found, "each")
+    mine = by_group(delivered(found["each"]), "each")
+    wanted = by_group(delivered(found["each_exact"]), "each")
+    assert 0 < max(longest_gap(mine[group], rows) for group, rows in wanted.items()) <= 3
+    changed = asked()
     changed["each"] = changed["each"].subset(4, per="group")
     with pytest.raises(PenstockError, match=r"max_gap of each must stay 3"):
         start(changed, tmp_path / "run", {}, drop=0.3)

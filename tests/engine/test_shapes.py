@@ -59,7 +59,7 @@ def test_they_hold_while_the_share_that_is_kept_changes(
     )
     running.append(run)
     run.wait()
-    got = [row for batch in found.values() for row in batch]
+    got = [row for batch in found.values() for row in batch if row["sample"] > 50]
     assert len(got) >= 4
     held = told = 0
     for row in got:

@@ -110,6 +110,7 @@ class Orders:
         windows: of each aggregate, the windows whose answers are not delivered, by their ends.
         counts_only: whether all rows stay, and those that would not are only counted.
         groups: of each query that is dropped per group, in the order of their folds.
+        floors: of each fold with a floor, the thresholds of its buckets; none where it has none.
     """
 
     batch: int
@@ -118,12 +119,13 @@ class Orders:
     windows: tuple[Flags, ...]
     counts_only: bool = False
     groups: tuple[GroupOrder, ...] = ()
+    floors: tuple[tuple[int, ...], ...] = ()
 
     @property
     def drops(self) -> bool:
         """Whether there may be rows that do not stay everywhere."""
         placed = any(order.drops for order in (*self.streams, *self.folds))
-        return placed or any(order.drops for order in self.groups)
+        return placed or any(order.drops for order in self.groups) or any(self.floors)
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
@@ -140,6 +142,7 @@ class Orders:
             "folds": [_order(order) for order in self.folds],
             "windows": [_flags(flags) for flags in self.windows],
             "groups": [order.values() for order in self.groups],
+            "floors": [list(some) for some in self.floors],
         }
 
     @classmethod
@@ -153,6 +156,7 @@ class Orders:
                 tuple(_flags_of(one) for one in values["windows"]),
                 counts_only=bool(values["counts_only"]),
                 groups=tuple(map(GroupOrder.of, values.get("groups", ()))),
+                floors=tuple(tuple(map(int, some)) for some in values.get("floors", ())),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

@@ -17,9 +17,8 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import PER_GROUP
 from penstock.engine.flow import Flow
-from penstock.engine.groups import Columns, Group
+from penstock.engine.groups import ALONE, Columns, Group
 from penstock.engine.probe import first_batch
 from penstock.engine.schema import is_column
 from penstock.engine.step import quoted
@@ -172,7 +171,7 @@ def _is_simple(group: Group, source: Source, flow: Flow) -> bool:
 
 def _common(one: Group, other: Group) -> int | None:
     """The width of common panes; None if the two cannot be folded together."""
-    if one.kind != other.kind or one.kind == PER_GROUP:
+    if one.kind != other.kind or one.kind in ALONE:
         return None
     if unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
         return None

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType
 
-from penstock.drops.kinds import PER_GROUP
+from penstock.drops.kinds import FLOORED, PER_GROUP
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.schema import column_type
 from penstock.engine.slots import Slots
@@ -29,6 +29,9 @@ ROWS = "penstock_rows"
 HEAVIEST = "penstock_heaviest"
 """The most rows that a row stands for."""
 
+ALONE = (PER_GROUP, FLOORED)
+"""Kinds of rows that go by their keys: no others are folded with them."""
+
 _FINER = 4
 """Shared panes may be so many times finer than those of one query alone."""
 
@@ -42,7 +45,7 @@ class Group:
         keys: the grouping columns.
         aggregates: the aggregates, whose windows may differ.
         kind: what may become of its rows: "exact" if none may go, "approximate", "subset", or
-            "subset per group", whose aggregates have panes of their own.
+            one of `ALONE`.
     """
 
     feeds: tuple[Operator, ...]
@@ -71,7 +74,7 @@ def grouped(
         fed_by, keys = feeds(aggregate.input), tuple(sorted(aggregate.query.keys))
         alone = grid([aggregate.query.spec]).width
         for group in groups:
-            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind) or kind == PER_GROUP:
+            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind) or kind in ALONE:
                 continue
             finest = min(alone, group.grid.width)
             specs = [a.query.spec for a in (*group.aggregates, aggregate)]

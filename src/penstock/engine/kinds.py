@@ -8,7 +8,7 @@ from penstock.drops.kinds import AnswerKind, Approximate, is_per_group, kind_nam
 from penstock.drops.refusals import check_approximate, check_subset
 from penstock.errors import UsageError, complaint
 from penstock.network.graph import Graph
-from penstock.network.operators import Aggregate, Source, depth, upstream
+from penstock.network.operators import Aggregate, Join, Map, Source, depth, upstream
 
 OF_THE_PAPER = ("count", "sum", "avg")
 """Functions whose estimates from a sample have the bounds of the paper as well."""
@@ -68,6 +68,8 @@ def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> Non
     if depth(node) > 1:
         rule = "must be over a stream, not over windows, for approximate answers"
         raise UsageError(complaint(what, rule, str(node), hint))
+    if kind.floor is not None:
+        _check_floor(what, node)
     for answer, function in node.query.aggregates.items():
         if function.function not in ESTIMATED:
             rule = f"must be {', '.join(ESTIMATED[:-1])} or {ESTIMATED[-1]} for approximate answers"
@@ -76,3 +78,19 @@ def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> Non
             rule = "must be count, sum or avg for bounds='hoeffding'"
             other = "bounds='variance' has them for all"
             raise UsageError(complaint(f"{what}, {answer}", rule, str(function), other))
+
+
+def _check_floor(what: str, node: Aggregate) -> None:
+    """Groups are told apart where rows enter, by columns that they have there."""
+    keys = [key.lower() for key in node.query.keys]
+    if not keys:
+        raise UsageError(complaint(what, "must have groups, for a floor", "none"))
+    for operator in upstream(node.input):
+        made: list[str] = []
+        if isinstance(operator, Map):
+            made = [n for n, e in operator.columns if str(e).strip("`").lower() != n.lower()]
+        elif isinstance(operator, Join):
+            made = list(operator.added)
+        if computed := [name for name in made if name.lower() in keys]:
+            rule = "must have groups by columns of the stream, for a floor"
+            raise UsageError(complaint(what, rule, ", ".join(computed)))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import arrivals, books, shed, shed_groups
+from penstock.drops.kinds import is_sampled
+from penstock.engine import arrivals, books, floors, shed, shed_groups
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -89,7 +90,7 @@ class LevelOne:
             view = flow.view(feed)
             asked |= {of: shared.asked(of, view) for of in fold.aggregates}
             fold.take(view, columns, [f for of in fold.aggregates for f in asked[of].values()])
-            if shared.approximates and fold.kind == "approximate":
+            if shared.approximates and is_sampled(fold.kind):
                 used = [fold.slots[f] for f in fold.slots if f.function in _WEIGHTED]
                 columns.weighted |= dict.fromkeys([ROWS, *used])
         tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
@@ -101,7 +102,7 @@ class LevelOne:
         answers = {
             a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
             | {name: fold.slots[function] for name, function in asked[a].items()}
-            | (self._weights_of(fold, asked[a]) if fold.kind == "approximate" else {})
+            | (self._weights_of(fold, asked[a]) if is_sampled(fold.kind) else {})
             for fold in folds
             for a in fold.aggregates
         }
@@ -146,6 +147,8 @@ class LevelOne:
             always[LATE] = known_late(F.col(MARK))
         if self.shared.approximates and self.shared.sheds:
             always |= {KEEPS: F.col(KEEPS), CHANCE: F.col(CHANCE)}
+        shares = [floors.share_at(i) for i in floors.floored(self.shared)]
+        always |= {name: F.col(name) for name in shares if name in flow.frame.columns}
         if source.weight is not None:
             always[WEIGHT] = F.col(quoted(flow.named[source][source.weight]))
         sample: Column | None = None
@@ -178,6 +181,7 @@ class LevelOne:
                 stays, lost = None, None
                 if self.shared.sheds:
                     lost = shed_groups.lost(self.shared, flow, feed, number - 1)
+                    lost = lost or floors.lost(self.shared, flow, number - 1)
                     stays = shed.at_fold(self.shared, number - 1, lost)
                 branches.append(Branch(feed, number, _slots_of(fold), mask, stays, lost))
         return branches
@@ -211,6 +215,9 @@ class LevelOne:
     def _keep(self, rows: DataFrame, which: Column) -> Column:
         """The probability with which a row has come so far, upstream and here."""
         here = shed.weight(F.col(KEEPS), which) if self.shared.sheds else F.lit(1.0)
+        for i in floors.floored(self.shared):
+            if floors.share_at(i) in rows.columns:
+                here = F.when(which == i + 1, floors.share(i, here)).otherwise(here)
         if WEIGHT not in rows.columns:
             return here
         return F.when(which > 0, here / shed.upstream_weight(F.col(WEIGHT))).otherwise(F.lit(1.0))

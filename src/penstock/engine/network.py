@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from penstock.drops.kinds import AnswerKind, is_per_group, kind_name
+from penstock.drops.kinds import AnswerKind, Approximate, is_per_group, kind_name
 from penstock.engine.kinds import check_kind, check_weights
 from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
@@ -266,8 +266,7 @@ class Network:
         folding = remembered_folds(checkpoint, plain.shared.look)
         shared, query = Part(graph, late, metric, folding, kinds).shared, aggregates[0].query
         if shared.places is not None:
-            groups = shared.per_group
-            late = late_watermark(session, checkpoint, query, shared.places, groups=groups)
+            late = late_watermark(session, checkpoint, query, shared.places, more=shared.told)
         return Part(graph, late, metric, folding, kinds)
 
     @cached_property
@@ -311,7 +310,8 @@ class Network:
         # A checkpoint has no weights for answers that were exact, nor the other way round.
         for name, kind in self.kinds.items():
             each = " per group" if is_per_group(kind) else ""
-            lines.append(f"{name}: {kind_name(kind)} answers{each}")
+            floor = isinstance(kind, Approximate) and kind.floor is not None
+            lines.append(f"{name}: {kind_name(kind)} answers{each}{' with a floor' * floor}")
         return "\n".join(lines)
 
 

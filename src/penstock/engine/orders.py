@@ -33,8 +33,8 @@ TYPE = (
 )
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
-TYPE_WITH_GROUPS = f"{TYPE[:-1]}, groups: array<{_GROUP}>>"
-"""The same where windows are dropped per group."""
+MORE = {"groups": f"array<{_GROUP}>", "floors": "array<array<bigint>>"}
+"""What is told only where windows are dropped per group, or groups have a floor."""
 
 
 def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
@@ -77,8 +77,15 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
     )
 
 
-def groups_as_row(orders: Orders) -> list[Any]:
-    """What `TYPE_WITH_GROUPS` has besides."""
+def type_with(more: Sequence[str]) -> str:
+    """`TYPE` with more."""
+    return f"{TYPE[:-1]}{''.join(f', {name}: {MORE[name]}' for name in more)}>"
+
+
+def more_of(orders: Orders, name: str) -> list[Any]:
+    """What the orders have of `MORE` under a name."""
+    if name == "floors":
+        return [list(some) for some in orders.floors]
     return [(_seeded(one, one.panes), _seeded(one, one.ends)) for one in orders.groups]
 
 

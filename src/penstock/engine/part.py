@@ -12,7 +12,7 @@ from functools import cached_property, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import AnswerKind, Approximate, common
+from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
 from penstock.engine.arrivals import are_as_read
 from penstock.engine.columns import window_time
@@ -194,7 +194,7 @@ class Part:
 
     def approximation(self, aggregate: Aggregate) -> Approximate | None:
         """How the answers of an aggregate are estimated; None if they are exact."""
-        if not self.shared.approximates or self.kinds_of_rows.get(aggregate) != "approximate":
+        if not self.shared.approximates or not is_sampled(self.kinds_of_rows.get(aggregate, "")):
             return None
         kind = self.kinds[self.graph.users[aggregate][0]]
         assert isinstance(kind, Approximate)  # noqa: S101 - all its queries are

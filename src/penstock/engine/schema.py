@@ -118,15 +118,15 @@ def own_watermark(rows: DataFrame, event_time: str) -> int | None:
     return None if noted is None or not has_watermark(rows) else int(noted) * 1000
 
 
-def check_hashed(rows: DataFrame, keys: tuple[str, ...]) -> None:
+def check_hashed(rows: DataFrame, keys: tuple[str, ...], what: str) -> None:
     """Groups that are told apart by a hash must have keys, whose hashes are equal if they are."""
     if not keys:
-        raise SchemaError(complaint("per='group'", "needs groups", "none", "such as by('host')"))
+        raise SchemaError(complaint(what, "needs groups", "none", "such as by('host')"))
     for key in keys:
         of = column(rows, "by()", key).dataType.simpleString()
         if "collate" in of:
             rule = "needs keys that are compared byte by byte"
-            raise SchemaError(complaint("per='group'", rule, f"{key}: {of}"))
+            raise SchemaError(complaint(what, rule, f"{key}: {of}"))
 
 
 def check_keys(rows: DataFrame, keys: tuple[str, ...]) -> None:

@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
-from penstock.drops.kinds import PER_GROUP
+from penstock.drops.kinds import FLOORED, PER_GROUP, is_sampled
 from penstock.engine.folds import Fold, folded, looked
 from penstock.engine.frame import (
     AGGREGATE,
@@ -100,9 +100,10 @@ class Shared:
         return self.late is not None and any(kind != "exact" for kind in self.kinds.values())
 
     @property
-    def per_group(self) -> bool:
-        """Whether windows may be dropped for some groups only."""
-        return PER_GROUP in self.kinds.values()
+    def told(self) -> tuple[str, ...]:
+        """What a batch must be told besides (`engine.orders.MORE`)."""
+        by = {"groups": PER_GROUP, "floors": FLOORED}
+        return tuple(name for name, kind in by.items() if kind in self.kinds.values())
 
     @property
     def weighted(self) -> bool:
@@ -112,7 +113,7 @@ class Shared:
     @property
     def approximates(self) -> bool:
         """Whether rows may be dropped at random, here or upstream, and have weights if so."""
-        return (self.sheds or self.weighted) and "approximate" in self.kinds.values()
+        return (self.sheds or self.weighted) and any(map(is_sampled, self.kinds.values()))
 
     def arriving(self, source: Source) -> str:
         """The metric under which the rows of a stream are counted, if they are."""
@@ -161,7 +162,7 @@ class Shared:
     def asked(self, aggregate: Aggregate, view: DataFrame) -> dict[str, Asked]:
         """The functions of an aggregate, and those that its statistics need."""
         asked = aggregate.query.aggregates
-        if self.approximates and self.kinds.get(aggregate) == "approximate":
+        if self.approximates and is_sampled(self.kinds.get(aggregate, "")):
             plain = {n: a for n, a in asked.items() if a.function in ("count", "sum", "avg")}
             return plain | self._sampled(list(asked.values()))
         summed = next((a.column for a in asked.values() if a.function in ("sum", "avg")), None)

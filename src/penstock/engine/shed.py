@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import shed_groups
+from penstock.drops.kinds import is_sampled
+from penstock.engine import floors, shed_groups
 from penstock.engine.books import BATCHES, places
 from penstock.engine.frame import (
     AGGREGATE,
@@ -71,8 +72,8 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     # them ten times slower.
     found = {STAYED: F.get(orders["streams"], F.lit(number))}
     found |= {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
-    sampled = {stays_at(i) for i in folds if shared.folds[i].kind == "approximate"}
-    if all(fold.kind == "approximate" for fold in shared.folds):
+    sampled = {stays_at(i) for i in folds if is_sampled(shared.folds[i].kind)}
+    if all(is_sampled(fold.kind) for fold in shared.folds):
         sampled.add(STAYED)
     frame = frame.select(
         "*",
@@ -81,7 +82,7 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         *(F.when(drops, order).alias(f"{name}_order") for name, order in found.items()),
     )
 
-    frame = shed_groups.looked_up(shared, frame)
+    frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
 
     def would_stay(name: str) -> Column:
         order, u = F.col(f"{name}_order"), F.col(CHANCE)

@@ -20,8 +20,9 @@ from typing import Any, Literal
 from penstock.drops.advance import advance
 from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
+from penstock.drops.floors import Buckets, from_json, thresholds, to_json
 from penstock.drops.group_orders import group_order
-from penstock.drops.kinds import PER_GROUP, Approximate, Subset, is_per_group
+from penstock.drops.kinds import FLOORED, PER_GROUP, Approximate, Subset, is_per_group, is_sampled
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
     ALL_STAY,
@@ -70,6 +71,7 @@ class _Record:
         newest: how far the stream was, in microseconds.
         span: how far a batch goes, in microseconds.
         lost: the batch from which on it is not known what was dropped before; None as a rule.
+        sizes: of queries with a floor, what their groups had in the last windows.
     """
 
     decisions: Decisions = field(default_factory=Decisions)
@@ -77,6 +79,7 @@ class _Record:
     newest: int | None = None
     span: int = 0
     lost: int | None = None
+    sizes: Mapping[str, Buckets] = field(default_factory=dict)
 
 
 @dataclass
@@ -105,6 +108,7 @@ class Shedder:
     _span: int = 0
     _skip: int | None = None
     _lost: int | None = None
+    _sizes: dict[str, Buckets] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -130,6 +134,7 @@ class Shedder:
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
+        self._sizes = dict(last.sizes)
         self._check_strides()
         if done and found == [None, None]:
             self._lost = following
@@ -287,6 +292,7 @@ class Shedder:
             "span": self._span,
             "would": None if would is None else would.to_json(),
             "lost": self._lost,
+            "sizes": to_json(self._sizes),
         }
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
         self._note(orders)
@@ -322,10 +328,16 @@ class Shedder:
             return early(needs, those) if those else NOTHING
 
         folds: list[Order] = []
+        floors: list[tuple[int, ...]] = []
         for fold in shared.folds:
-            if fold.kind == "approximate":
+            if is_sampled(fold.kind):
                 keep = max(self._keep(a, plan) for a in fold.aggregates)
-                folds.append(at_random(keep, min(map(self._since, fold.aggregates))))
+                order = at_random(keep, min(map(self._since, fold.aggregates)))
+                if fold.kind == FLOORED:
+                    shares = self._shares(fold.aggregates[0], keep)
+                    floors.append(shares)
+                    order = replace(order, below=max(shares, default=order.below))
+                folds.append(order)
             elif fold.kind != "exact":
                 folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
             else:
@@ -352,8 +364,19 @@ class Shedder:
             if fold.kind == PER_GROUP
         )
         places = tuple(streams), tuple(folds), tuple(windows)
-        made = Orders(batch, *places, groups=tuple(groups))
+        made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors))
         return replace(made, counts_only=mode == "monitor")
+
+    def _shares(self, aggregate: Aggregate, keep: float) -> tuple[int, ...]:
+        """The thresholds of the buckets of a query's groups."""
+        name = self.part.graph.users[aggregate][0]
+        kind = self.part.kinds[name]
+        assert isinstance(kind, Approximate)  # noqa: S101 - it has a floor
+        return thresholds(self._sizes.get(name, {}), keep, kind.floor or 1)
+
+    def see(self, sizes: Mapping[str, Buckets]) -> None:
+        """Takes what the groups of the answers of a batch have, where there were any."""
+        self._sizes = {**self._sizes, **{name: some for name, some in sizes.items() if some}}
 
     def _since(self, aggregate: Aggregate) -> int:
         """The time from which on rows of an aggregate count, after a jump."""
@@ -423,6 +446,7 @@ class Shedder:
                 values.get("newest"),
                 values.get("span", 0),
                 values.get("lost"),
+                from_json(values.get("sizes", {})),
             )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None

@@ -146,7 +146,8 @@ def _kind(query: WindowQuery, settings: QuerySettings) -> WindowQuery:
             priority=settings.priority,
         )
     sure = CONFIDENCE if settings.confidence is None else settings.confidence
-    return query.approximate(sure, weight=settings.weight, priority=settings.priority)
+    weight, priority, floor = settings.weight, settings.priority, settings.floor
+    return query.approximate(sure, weight=weight, priority=priority, floor=floor)
 
 
 def _sink(settings: Mapping[str, object], environ: Mapping[str, str], place: str) -> sinks.Sink:

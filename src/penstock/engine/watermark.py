@@ -8,14 +8,14 @@ the first time. The value is L(N - 1), by which Spark tells late rows in batch N
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from pyspark import TaskContext
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.engine.files import Folder
-from penstock.engine.orders import TYPE as ORDERS
-from penstock.engine.orders import TYPE_WITH_GROUPS, as_row, groups_as_row, read_orders
+from penstock.engine.orders import as_row, more_of, read_orders, type_with
 from penstock.errors import UsageError
 from penstock.network.query import Query
 from penstock.windows import SessionSpec, late_before, lost_before
@@ -33,7 +33,7 @@ def late_watermark(
     query: Query,
     places: Places | None = None,
     *,
-    groups: bool = False,
+    more: Sequence[str] = (),
 ) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
 
@@ -48,7 +48,7 @@ def late_watermark(
         places: how many streams, folds and aggregates there are to drop at; None where nothing is
             ever dropped. With them, `orders` has what the batch is told (`engine.orders`), and
             `drops` whether a row need look at that at all.
-        groups: whether windows are dropped per group.
+        more: what `orders` shall have besides, of `engine.orders.MORE`.
     """
     spec, generous = query.window, query.late == "generous"
 
@@ -70,11 +70,11 @@ def late_watermark(
         if mark[-1] is not None:
             return *mark, False, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
-        row = as_row(orders)
-        return *mark, orders.drops, (*row, groups_as_row(orders)) if groups else row
+        row = (*as_row(orders), *(more_of(orders, name) for name in more))
+        return *mark, orders.drops, row
 
-    told = TYPE_WITH_GROUPS if groups else ORDERS
-    of = _TYPE if places is None else f"{_TYPE[:-1]}, drops: boolean, orders: {told}>"
+    told = f"{_TYPE[:-1]}, drops: boolean, orders: {type_with(more)}>"
+    of = _TYPE if places is None else told
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()

@@ -128,6 +128,7 @@ class WindowQuery:
         *,
         weight: float = 1.0,
         priority: int = 1,
+        floor: int | None = None,
     ) -> Self:
         """The same query, whose answers may come from a sample, with bounds for the error.
 
@@ -136,8 +137,12 @@ class WindowQuery:
             bounds: "variance", or "hoeffding" for the wider ones of the paper.
             weight: how much its error counts beside that of other queries.
             priority: its level; 1 is the highest, and a lower one gets what is left.
+            floor: rows that each group keeps in a window at least, about: rare groups keep all of
+                theirs, and heavy ones give more.
         """
-        return replace(self, answers=Approximate(confidence, bounds, weight, priority))
+        if floor is not None:
+            check_hashed(self.stream.rows, self.query.keys, "floor")
+        return replace(self, answers=Approximate(confidence, bounds, weight, priority, floor))
 
     def subset(
         self, max_gap: int, *, per: Per = "window", weight: float = 1.0, priority: int = 1
@@ -152,7 +157,7 @@ class WindowQuery:
             priority: its level; 1 is the highest, and a lower one gets what is left.
         """
         if per == "group":
-            check_hashed(self.stream.rows, self.query.keys)
+            check_hashed(self.stream.rows, self.query.keys, "per='group'")
         return replace(self, answers=Subset(max_gap, weight, priority, per))
 
     def results(self) -> Stream:

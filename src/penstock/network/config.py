@@ -182,7 +182,9 @@ def _definition(table: Table, *, delivered: bool) -> Definition:
 
 
 def _query(table: Table, answers: AnswerKind) -> QuerySettings:
-    table.known("cql", "weight", "priority", "answers", "max_gap", "per", "confidence", "sink")
+    table.known(
+        "cql", "weight", "priority", "answers", "max_gap", "per", "confidence", "floor", "sink"
+    )
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
@@ -192,6 +194,10 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
     if per is not None and own != "subset":
         rule = "must be left out where answers are not 'subset'"
         raise table.refused("per", rule, 'or set answers = "subset"')
+    floor = table.number("floor", whole=True)
+    if floor is not None and own != "approximate":
+        rule = "must be left out where answers are not 'approximate'"
+        raise table.refused("floor", rule, 'or set answers = "approximate"')
     weight, priority = table.number("weight"), table.number("priority", whole=True)
     return QuerySettings(
         table.name,
@@ -203,4 +209,5 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
         confidence_of(table, own),
         "answers" in table.values,
         per or "window",
+        None if floor is None else int(floor),
     )

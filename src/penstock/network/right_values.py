@@ -40,6 +40,7 @@ RIGHT = {
     "priority": "1",
     "max_gap": "5",
     "per": '"group"',
+    "floor": "20",
     "sink": '{ format = "parquet", path = "answers" }',
     "rate": "50_000",
     "cost": "1e-6",

@@ -72,6 +72,7 @@ class QuerySettings:
         confidence: how often the exact answer is within the bounds; None if it is not said.
         asked: whether the query itself says what kind of answers it wants.
         per: whether a window is left out for all groups, or for each by itself.
+        floor: rows that a group keeps in a window at least, about; None for no such thing.
     """
 
     name: str
@@ -83,6 +84,7 @@ class QuerySettings:
     confidence: float | None = None
     asked: bool = False
     per: Per = "window"
+    floor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
