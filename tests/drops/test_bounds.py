@@ -12,7 +12,7 @@ from penstock.drops.bounds import (
     unseen,
     z_of,
 )
-from penstock.drops.mean_bounds import avg_bounds, quantile_ranks, var_pop_bounds
+from penstock.drops.mean_bounds import avg_bounds, quantile_ranks, var_pop_bounds, var_samp_bounds
 from penstock.drops.sampling import Sums
 from penstock.errors import SpecificationError
 
@@ -168,6 +168,86 @@ def test_weights_count_in_the_variance():
         bounds = sum_bounds(sums, keep, Z, nonnegative=True, known=weight * 1500)
         held += bool(bounds.low[0] <= v.sum() <= bounds.high[0])
     assert 0.985 <= held / runs < 1.0
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_sample_variances_are_covered(kind):
+    pairs = Pairs(kind, 0.1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exact = np.where(pairs.rows > 1, pairs.variance * pairs.rows / (pairs.rows - 1), 0.0)
+    bounds = var_samp_bounds(pairs.sums, 0.1, Z)
+    assert coverage(pairs, pairs.held(bounds, exact)) >= 0.985
+    value = np.where(pairs.sums.n > 1, bounds.high, np.inf)
+    assert np.all(bounds.low <= value)
+
+
+SHARES = np.array([1.0, 0.5, 0.05])
+"""What is kept of the rows of three batches, which also have other values."""
+
+
+def sampled(rng, rows):
+    """Values of a window whose batches were sampled unequally; and the sample, with weights."""
+    batch = rng.integers(0, 3, rows)
+    v = rng.lognormal(0, 1, rows) * (1 + 3 * batch)
+    kept = rng.random(rows) < SHARES[batch]
+    return v, v[kept], 1 / SHARES[batch][kept]
+
+
+@pytest.mark.parametrize("rows", [12, 60, 400])
+def test_variances_are_covered_where_weights_differ(rows):
+    rng, held, runs = np.random.default_rng(rows), 0, 3000
+    for _ in range(runs):
+        v, s, w = sampled(rng, rows)
+        if not len(s):
+            runs -= 1
+            continue
+        of = [len(s), w.sum(), w @ s, w @ s**2, w @ w, w**2 @ s, w**2 @ s**2, s.sum()]
+        ends = [np.abs(s).max(), np.ptp(s), 1 / SHARES.min()]
+        sums = Sums(*(np.array([float(x)]) for x in (*of, *ends)))
+        bounds = var_pop_bounds(sums, 1.0, Z)
+        held += bool(bounds.low[0] <= v.var() <= bounds.high[0])
+    assert held / runs >= 0.985
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.95])
+@pytest.mark.parametrize("rows", [12, 60, 400, 3000])
+def test_ranks_bound_a_quantile_where_weights_differ(rows, quantile):
+    rng, held, runs, told = np.random.default_rng(rows), 0, 1500, 0
+    for _ in range(runs):
+        v, s, w = sampled(rng, rows)
+        if not len(s):
+            runs -= 1
+            continue
+        order = np.argsort(s)
+        s, below = s[order], np.cumsum(w[order]) / w.sum()
+        n, keep = np.array([w.sum() * SHARES.min()]), SHARES.min()
+        ranks = quantile_ranks(n, quantile, keep, Z)
+        low, high = (
+            s[min(np.searchsorted(below, rank[0]), len(s) - 1)] for rank in (ranks.low, ranks.high)
+        )
+        least, most = ranks.low[0] <= 0, ranks.high[0] >= 1  # there nothing is said
+        exact = np.quantile(v, quantile, method="inverted_cdf")
+        held += bool((least or low <= exact) and (most or exact <= high))
+        told += not (least and most)
+    assert held / runs >= 0.985
+    assert told > 0.9 * runs or rows < 3000
+
+
+def test_a_sketch_has_an_error_of_its_own_where_nothing_is_dropped():
+    ranks = quantile_ranks(np.array([50.0]), 0.5, 1.0, Z, sketch=0.02)
+    assert (ranks.low[0], ranks.high[0]) == pytest.approx((0.48, 0.52))
+
+
+def test_digits_that_are_lost_make_bounds_wider():
+    """Of times in microseconds nothing is left of the deviations in sums of squares."""
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(300):
+        v = 1.7e15 + rng.integers(0, 10_000_000, 4000).astype(float)
+        s = v[rng.random(4000) < 0.2]
+        of = (len(s), s.sum(), (s**2).sum(), s.min(), s.max())
+        bounds = avg_bounds(Sums.of(*(np.array([float(x)]) for x in of)), 0.2, Z)
+        held += bool(bounds.low[0] <= v.mean() <= bounds.high[0])
+    assert held >= 0.985 * 300
 
 
 def test_ranks_bound_a_quantile():

@@ -65,11 +65,12 @@ def test_a_window_without_an_answer_of_any_group_may_have_been_dropped_for_all()
     state = Decisions(levels={"n": (Level(0, 0, 2**61, 4),)})
     assert fates(state, target, delivered=(20,), closed=(0, 50)) == {
         10: (Fate.EMPTY, None),  # the first of its batch is kept for every group
-        20: (Fate.DELIVERED, None),
+        20: (Fate.PARTLY, None),
         30: (Fate.DROPPED, None),
         40: (Fate.DROPPED, None),
         50: (Fate.EMPTY, None),
     }
+    assert fates(state, target, delivered=(10,), closed=(0, 10)) == {10: (Fate.DELIVERED, None)}
 
 
 def test_windows_from_before_the_stream_are_not_entered():

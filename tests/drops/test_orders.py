@@ -1,5 +1,6 @@
 """Orders say what decisions say, and a lost record delivers nothing that had begun."""
 
+import json
 from dataclasses import replace
 
 from hypothesis import given
@@ -7,10 +8,12 @@ from hypothesis import strategies as st
 
 from penstock.drops.arrays import Flags, early, suppressed
 from penstock.drops.coins import threshold
-from penstock.drops.decisions import Decisions, Run
+from penstock.drops.decisions import Decisions, Level, Run
+from penstock.drops.group_orders import GroupOrder, group_order
 from penstock.drops.orders import (
     ALL_STAY,
     EVERYTHING,
+    NOTHING,
     Orders,
     at_random,
     before,
@@ -19,7 +22,7 @@ from penstock.drops.orders import (
     undelivered,
 )
 from penstock.drops.targets import Target
-from penstock.windows import sliding, window_bounds, window_end
+from penstock.windows import sliding, tumbling, window_bounds, window_end
 
 WINDOW = sliding(30, 10, on="ts")
 TARGET = Target("n", WINDOW, 3)
@@ -99,3 +102,18 @@ def test_everything_is_every_window() -> None:
         assert all(flags.at(window_end(w, WINDOW)) for flags in orders.windows)
     assert orders.folds == (ALL_STAY, ALL_STAY)
     assert not Flags(0, 1, ()).at(0)
+
+
+def test_orders_for_groups_survive_a_record_and_without_it_only_suppress() -> None:
+    target = Target("n", tumbling(10, on="ts"), 3, per_group=True)
+    state = Decisions(levels={"n": (Level(0, 2, threshold(0.4), 4),)})
+    order = group_order(target, state, state)
+    made = Orders(7, (ALL_STAY,), (ALL_STAY,), (NOTHING,), groups=(order,), floors=((1, 2),))
+    assert made.drops
+    assert Orders.from_json(json.loads(json.dumps(made.to_json()))) == made
+    left = made.harmless(8)
+    assert not left.drops
+    assert left.groups == (GroupOrder("n", ends=order.ends),)
+    # An older record has neither.
+    old = {name: of for name, of in made.to_json().items() if name not in ("groups", "floors")}
+    assert Orders.from_json(old) == replace(made, groups=(), floors=())

@@ -10,7 +10,6 @@ from penstock.drops.sampling import (
     Sums,
     avg_of,
     count_of,
-    floor_rates,
     keeps,
     sum_of,
     var_pop_of,
@@ -82,25 +81,3 @@ def test_drops_on_one_path_agree_on_their_rows():
     assert not keeps(some, 0.0).any()
     with pytest.raises(SpecificationError, match="from 0 to 1"):
         keeps(some, 1.2)
-
-
-sizes = st.dictionaries(st.integers(0, 99), st.floats(0.1, 1e4), min_size=1, max_size=30)
-
-
-@given(sizes, st.floats(0, 1), st.floats(0, 50), st.integers(1, 40))
-def test_the_floor_holds_and_the_share_is_kept_as_far_as_it_allows(groups, keep, floor, most):
-    rates = floor_rates(groups, keep, floor, most)
-    assert len(rates) <= most
-    kept = {group: rows * rates.get(group, 1.0) for group, rows in groups.items()}
-    assert all(kept[g] >= min(rows, floor) - 1e-6 for g, rows in groups.items())
-    assert all(0 <= rate < 1 for rate in rates.values())
-    wanted = keep * sum(groups.values())
-    assert sum(kept.values()) >= wanted - 1e-6 * sum(groups.values())
-    # More than asked for is kept only where nothing can go: at the floor, or not named.
-    if sum(kept.values()) > wanted * (1 + 1e-6) + 1e-6:
-        assert all(kept[group] <= max(floor, 1e-9) * (1 + 1e-9) for group in rates)
-
-
-def test_rare_groups_stay_whole_and_heavy_ones_share_the_rest():
-    assert floor_rates({"a": 1000.0, "b": 5.0}, 0.1, 10) == {"a": pytest.approx(0.0955)}
-    assert floor_rates({"a": 5.0, "b": 5.0}, 0.1, 10) == {}

@@ -78,4 +78,5 @@ def lost(run: NetworkRun) -> float:
     """The share of windows that were not delivered."""
     fates = {row["fate"]: row["count"] for row in run.ledger().groupBy("fate").count().collect()}
     gone = sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "skipped", "lost"))
-    return float(gone / max(1, gone + fates.get("delivered", 0)))
+    came = fates.get("delivered", 0) + fates.get("partly", 0)
+    return float(gone / max(1, gone + came))

@@ -6,7 +6,7 @@
                 │    │    │    └ revoked: given up when it was open already
                 │    │    └ dropped, by the decision for a batch
                 │    └ empty: it was kept, and no row of the query fell into it
-                └ delivered
+                └ delivered, or partly: each group is dropped by itself, and some were
 
 A window is entered when the watermark has closed it: nothing can change any more. One that was
 jumped over, as the user wished, is skipped. Where it is not known whether a window had rows, it is
@@ -29,6 +29,7 @@ class Fate(StrEnum):
     """What became of a window."""
 
     DELIVERED = "delivered"
+    PARTLY = "partly"
     DROPPED = "dropped"
     REVOKED = "revoked"
     SKIPPED = "skipped"
@@ -45,8 +46,8 @@ class Entry:
         query: its name.
         window_start: in microseconds; None where the stream has no beginning.
         window_end: in microseconds.
-        fate: what became of it; "lost" if it is suppressed because a record was, "kept" if it was
-            delivered or empty, and it is not known which.
+        fate: what became of it; "partly" if groups were left out, "lost" if it is suppressed
+            because a record was, "kept" if it was delivered or empty, and it is not known which.
         decision: the batch for which it was dropped; None if it was not.
         batch: the batch that closed it.
     """
@@ -107,10 +108,12 @@ def _fate(
         return (Fate.REVOKED if run.revoked else Fate.DROPPED), run.by
     if decisions.is_lost(target.window, w):
         return Fate.LOST, None
-    if seen is not False:
-        return (Fate.DELIVERED if seen else Fate.KEPT), None
     stride = target.max_gap + 1
     some = target.per_group and w % stride and decisions.threshold(target.name, w // stride)
+    if seen is None:
+        return Fate.KEPT, None
+    if seen:
+        return (Fate.PARTLY if some else Fate.DELIVERED), None
     return (Fate.DROPPED if some else Fate.EMPTY), None
 
 

@@ -17,6 +17,7 @@ from penstock.drops.arrays import Flags, suppressed
 from penstock.drops.arrays_per_group import ALL
 from penstock.drops.coins import threshold
 from penstock.drops.decisions import Decisions
+from penstock.drops.group_orders import GroupOrder
 from penstock.drops.targets import Target
 from penstock.errors import RecordDamaged, complaint
 from penstock.windows import last_closed, last_wid, window_end
@@ -110,6 +111,8 @@ class Orders:
         counts_only: whether all rows stay, and those that would not are only counted.
         large: whether the batch is expected to have so many rows that the watermark may go by
             those that stay, and a sample.
+        groups: of each query that is dropped per group, in the order of their folds.
+        floors: of each fold with a floor, the thresholds of its buckets; none where it has none.
     """
 
     batch: int
@@ -118,11 +121,14 @@ class Orders:
     windows: tuple[Flags, ...]
     counts_only: bool = False
     large: bool = False
+    groups: tuple[GroupOrder, ...] = ()
+    floors: tuple[tuple[int, ...], ...] = ()
 
     @property
     def drops(self) -> bool:
         """Whether there may be rows that do not stay everywhere."""
-        return any(order.drops for order in (*self.streams, *self.folds))
+        placed = any(order.drops for order in (*self.streams, *self.folds))
+        return placed or any(order.drops for order in self.groups) or any(self.floors)
 
     @property
     def early(self) -> bool:
@@ -131,8 +137,9 @@ class Orders:
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
-        stay = (ALL_STAY,)
-        return Orders(batch, stay * len(self.streams), stay * len(self.folds), self.windows)
+        stay, groups = (ALL_STAY,), tuple(order.harmless() for order in self.groups)
+        streams, folds = stay * len(self.streams), stay * len(self.folds)
+        return Orders(batch, streams, folds, self.windows, groups=groups)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; flags as a text of 0 and 1."""
@@ -143,6 +150,8 @@ class Orders:
             "streams": [_order(order) for order in self.streams],
             "folds": [_order(order) for order in self.folds],
             "windows": [_flags(flags) for flags in self.windows],
+            "groups": [order.values() for order in self.groups],
+            "floors": [list(some) for some in self.floors],
         }
 
     @classmethod
@@ -156,6 +165,8 @@ class Orders:
                 tuple(_flags_of(one) for one in values["windows"]),
                 counts_only=bool(values["counts_only"]),
                 large=bool(values.get("large", False)),
+                groups=tuple(map(GroupOrder.of, values.get("groups", ()))),
+                floors=tuple(tuple(map(int, some)) for some in values.get("floors", ())),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

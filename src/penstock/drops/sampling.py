@@ -11,9 +11,7 @@ Babcock, Datar and Motwani, ICDE 2004, §2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +20,6 @@ from penstock.drops.checks import probability
 from penstock.drops.coins import threshold
 
 Array = NDArray[np.float64]
-Key = TypeVar("Key")
-
-_MOST = 1000
 
 
 def keeps(hashes: NDArray[np.int64], keep: float) -> NDArray[np.bool_]:
@@ -54,6 +49,7 @@ class Sums:
         seen: Σ v, of the sampled rows alone.
         largest: the greatest w |v|.
         spread: max v - min v.
+        heaviest: the greatest w.
     """
 
     n: Array
@@ -66,6 +62,7 @@ class Sums:
     seen: Array
     largest: Array
     spread: Array
+    heaviest: Array | float = 1.0
 
     @classmethod
     def of(cls, n: Array, values: Array, squares: Array, low: Array, high: Array) -> Sums:
@@ -109,38 +106,3 @@ def var_samp_of(sums: Sums) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Array = np.where(sums.n > 1, var_pop_of(sums) * (sums.n / (sums.n - 1.0)), np.inf)
     return found
-
-
-def floor_rates(
-    groups: Mapping[Key, float], keep: float, floor: float, most: int = _MOST
-) -> dict[Key, float]:
-    """Keep probabilities of heavy groups, so that the rare ones need not be sampled at all.
-
-    The share `keep` of all rows is kept, as far as the floor allows: of each group at least `floor`
-    rows a window, of heavy groups in proportion to their size.
-
-    Args:
-        groups: group → its rows per window.
-        keep: the share of all rows to keep.
-        floor: rows per window that a group keeps at least.
-        most: how many groups may be named; those of the most rows are.
-
-    Returns:
-        Group → its keep probability, below 1; groups that are not named keep all rows.
-
-    >>> floor_rates({"a": 900.0, "b": 90.0, "c": 10.0}, keep=0.5, floor=10)
-    {'a': 0.4949..., 'b': 0.4949...}
-    """
-    probability("keep", keep)
-    sizes = sorted(groups.items(), key=lambda item: -item[1])
-    heavy = [(group, rows) for group, rows in sizes[:most] if rows > floor]
-    budget = keep * sum(groups.values()) - sum(rows for _, rows in sizes[len(heavy) :])
-    # The smallest of them fall to the floor, one by one, until the rest can share what is left.
-    shared, left = sum(rows for _, rows in heavy), budget
-    for _, rows in reversed(heavy):
-        if left >= 0 and rows * left >= floor * shared:
-            break
-        shared, left = shared - rows, left - floor
-    share = left / shared if shared > 0 else 0.0
-    rates = {group: max(share, floor / rows) for group, rows in heavy}
-    return {group: rate for group, rate in rates.items() if rate < 1}

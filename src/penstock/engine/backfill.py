@@ -63,6 +63,10 @@ class Backfill:
                     rule = "must be known in the network"
                     raise UsageError(complaint(what, rule, name, did_you_mean(name, known)))
         check_network(self.checkpoint, str(self.network))
+        for source in self.network.graph.sources:
+            if source.weight is not None:
+                rule = "must have all rows, to be computed exactly, and they have a weight"
+                raise UsageError(complaint(f"stream {source.name}", rule, source.weight))
 
     @cached_property
     def _streams(self) -> list[str]:

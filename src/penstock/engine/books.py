@@ -75,7 +75,9 @@ def booked(
         fold = shared.folds[branch.target - 1]
         for aggregate in fold.aggregates if fold.kind != "exact" else ():
             feed = feeds(aggregate.input)[0] if fold.together else branch.feed
-            here = flow.passes(feed) & ~F.col(stays_at(branch.target - 1))
+            stays = F.col(stays_at(branch.target - 1))
+            stays = stays if branch.lost is None else stays & ~F.col(branch.lost)
+            here = flow.passes(feed) & ~stays
             lost[aggregate] = lost[aggregate] | here if aggregate in lost else here
     found: dict[int, tuple[Column, str]] = {}
     for number, (of, aggregates) in enumerate(places(shared)):

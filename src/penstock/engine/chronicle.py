@@ -229,7 +229,7 @@ class Chronicle:
                 [d.p for d in plan.windows if name in d.queries] + [1.0 * (name in plan.closed)]
             ),
             error=outcome.error if outcome is not None else None,
-            delivered=fates.get("delivered", 0),
+            delivered=fates.get("delivered", 0) + fates.get("partly", 0),
             dropped=sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "skipped", "lost")),
         )
 

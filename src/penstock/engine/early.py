@@ -68,6 +68,7 @@ class Entrance:
             isinstance(origin, Kafka)
             and self.sampled
             and source.never_shed is None
+            and source.weight is None
             and source.identity == origin.identity
         ):
             # Partition and offset are known before a record is parsed.
@@ -95,7 +96,7 @@ class Entrance:
         if time is not None:
             t = F.unix_micros(F.col(quoted(time)))
             small = is_small(order, u, t) if self.sampled else stays(order, u, t)
-        stay = small | is_sampled(u)
+        stay = small | in_sample(u)
         number = random_number(self.source, names)
         marked = rows.select("*", self.late.alias(MARK), number.alias(CHANCE))
         left = marked.where(F.when(mark["early"], stay).otherwise(F.lit(True)))
@@ -105,18 +106,23 @@ class Entrance:
 def random_number(source: Source, names: Sequence[str]) -> Column:
     """The random number of each row, `NEVER` for one that is never dropped.
 
+    Where a stream upstream has dropped rows by a hash of the same columns, only small ones are
+    left, and no row would go here. It has given weights to those that stayed: so the weight is one
+    of the columns, and where it has changed the number is another one.
+
     Args:
         source: the stream.
         names: the columns that tell its rows apart.
     """
-    u = chance([F.col(quoted(name)) for name in names])
+    weight = [source.weight] if source.weight is not None and source.weight not in names else []
+    u = chance([F.col(quoted(name)) for name in (*names, *weight)])
     if source.never_shed is not None:
         never = F.coalesce(as_column(source.never_shed), F.lit(False))
         u = F.when(never, NEVER).otherwise(u)
     return u
 
 
-def is_sampled(u: Column) -> Column:
+def in_sample(u: Column) -> Column:
     """Whether a row goes on in any case, to tell how many pass each operator, and what time it is.
 
     Args:

@@ -13,23 +13,15 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from penstock.drops.bounds import FEW, MOST, SHIFT, SKEW, STEP, z_of
+from penstock.drops.bounds import SHIFT, SKEW, STEP, z_of
 from penstock.drops.kinds import Approximate
+from penstock.drops.mean_bounds import ROUNDED
+from penstock.engine.estimate import TINY, Estimate, bounded, few
 from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
 from penstock.engine.groups import HEAVIEST, ROWS, stands_for, varies
-from penstock.engine.lowering import SUMMED
+from penstock.engine.lowering import MOMENTS, SKETCH, SUMMED
+from penstock.engine.shape_estimates import Values, quantile, variance
 from penstock.network.aggregates import Aggregate as Asked
-
-_TINY = 2.0**-1022
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An answer and its bounds."""
-
-    value: Column
-    low: Column
-    high: Column
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,20 @@ class Estimates:
             return self._count(ROWS)
         if asked.function == "count":
             return self._count(f"{COUNTED} {column}")
-        return self._sum(column) if asked.function == "sum" else self._avg(column)
+        if asked.function == "sum":
+            return self._sum(column)
+        if asked.function == "avg":
+            return self._avg(column)
+        if asked.parameter is not None:
+            sketch = F.col(self.slots[f"{SKETCH} {column}"])
+            return quantile(sketch, asked.parameter, self._values(column))
+        moments = F.col(self.slots[f"{MOMENTS} {column}"])
+        return variance(moments, self._values(column), asked.function)
+
+    def _values(self, column: str) -> Values:
+        n = F.col(self.slots[f"{COUNTED} {column}"]).cast("double")
+        low, high = (self._end(which, column) for which in (LOWEST, HIGHEST))
+        return Values(n, low, high, self._heaviest, self._z)
 
     def _count(self, name: str) -> Estimate:
         n, total = F.col(self.slots.get(name, ROWS)).cast("double"), self._w(name)
@@ -81,9 +86,9 @@ class Estimates:
         q = self._unkept(total, square)
         root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
         high = total + root + (z * z / 2 * q + STEP) * largest
-        mean = square / F.greatest(total, F.lit(_TINY))
+        mean = square / F.greatest(total, F.lit(TINY))
         low = F.greatest(total - root + SHIFT * z * z * q * mean - STEP * largest, n)
-        return _bounded(total, low, high, q)
+        return bounded(total, low, high, q)
 
     def _sum(self, column: str) -> Estimate:
         squares = f"{SQUARES} {column}"
@@ -93,35 +98,35 @@ class Estimates:
             return self._hoeffding(total, square)
         q = self._unkept(self._w(squares), square)
         seen = self._heaviest * self._largest(column)
-        share = seen * seen / F.greatest(square, F.lit(_TINY))
-        largest = seen * (1 + _few(n))
+        share = seen * seen / F.greatest(square, F.lit(TINY))
+        largest = seen * (1 + few(n))
         root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
         more = (z * z / 2 * q + SKEW * z * z * F.sqrt(q) * share + STEP) * largest
-        return _bounded(total, total - root - more, total + root + more, q)
+        return bounded(total, total - root - more, total + root + more, q)
 
     def _avg(self, column: str) -> Estimate:
         counted, summed = f"{COUNTED} {column}", f"{SUMMED} {column}"
         weight, weight2, z = self._w(counted), self._w2(counted), self._z
         mean = self._w(summed) / weight
         off = self._w2(f"{SQUARES} {column}") - 2 * mean * self._w2(summed) + mean * mean * weight2
-        square = F.greatest(off, F.lit(0.0))
+        square = F.greatest(off, F.lit(0.0)) + ROUNDED * self._w2(f"{SQUARES} {column}")
         if self.kind.bounds == "hoeffding":
             half = self._half(square) / weight
-            return _bounded(mean, mean - half, mean + half, self._unkept(weight, weight2))
+            return bounded(mean, mean - half, mean + half, self._unkept(weight, weight2))
         q = self._unkept(weight, weight2)
         n = F.col(self.slots[counted]).cast("double")
         high, low = (self._end(which, column) for which in (HIGHEST, LOWEST))
         seen = high - low
-        spread = seen + (seen + self._largest(column)) * _few(n)
+        spread = seen + (seen + self._largest(column)) * few(n)
         heaviest = self._heaviest
         share = F.least(
-            heaviest * heaviest * seen * seen / F.greatest(square, F.lit(_TINY)), F.lit(1.0)
+            heaviest * heaviest * seen * seen / F.greatest(square, F.lit(TINY)), F.lit(1.0)
         )
         skew = 0.25 * SKEW * z * z * F.sqrt(q) * share
         largest = heaviest * spread
         root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
         half = (root + (z * z / 2 * q + skew + STEP) * largest) / weight
-        return _bounded(mean, mean - half, mean + half, q)
+        return bounded(mean, mean - half, mean + half, q)
 
     def _hoeffding(self, total: Column, square: Column) -> Estimate:
         half = self._half(square)
@@ -161,17 +166,6 @@ class Estimates:
 
     def _unkept(self, first: Column, second: Column) -> Column:
         """The share of the variance that the rows that did not stay have; 0 if all did."""
-        q = F.greatest(1 - first / F.greatest(second, F.lit(_TINY)), F.lit(0.0))
+        q = F.greatest(1 - first / F.greatest(second, F.lit(TINY)), F.lit(0.0))
         whole = F.when(self._heaviest == 1, 0.0)
         return whole.when(second > 0, q).otherwise(1 - 1 / self._heaviest)
-
-
-def _few(n: Column) -> Column:
-    """How much larger than those seen the largest value can be."""
-    return F.least(FEW / (n * n * n * n), F.lit(MOST))
-
-
-def _bounded(value: Column, low: Column, high: Column, q: Column) -> Estimate:
-    return Estimate(
-        value, F.when(q > 0, low).otherwise(value), F.when(q > 0, high).otherwise(value)
-    )

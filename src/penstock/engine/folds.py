@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine.flow import Flow
-from penstock.engine.groups import Columns, Group
+from penstock.engine.groups import ALONE, Columns, Group
 from penstock.engine.probe import first_batch
 from penstock.engine.schema import is_column
 from penstock.engine.step import quoted
@@ -171,7 +171,9 @@ def _is_simple(group: Group, source: Source, flow: Flow) -> bool:
 
 def _common(one: Group, other: Group) -> int | None:
     """The width of common panes; None if the two cannot be folded together."""
-    if one.kind != other.kind or unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
+    if one.kind != other.kind or one.kind in ALONE:
+        return None
+    if unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
         return None
     both = grid(a.query.spec for a in (*one.aggregates, *other.aggregates)).width
     return both if both * _FINER >= min(one.grid.width, other.grid.width) else None

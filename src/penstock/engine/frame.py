@@ -19,6 +19,8 @@ KEEP, KEEPS, CHANCE, STAYED, AT, ON = (
     f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at", "on")
 )
 DROPS, COUNTING, BOOK = (f"penstock_{name}" for name in ("drops", "counting", "book"))
+WEIGHT = "penstock_weight"
+"""How many rows a row stood for before it came here."""
 
 TOTAL, SQUARES, COUNTED, LOWEST, HIGHEST = (
     f"penstock_{name}" for name in ("total", "squares", "counted", "lowest", "highest")

@@ -78,6 +78,7 @@ def _opened(one: StreamSettings, load: Load, environ: Mapping[str, str]) -> Stre
             order=one.order or None,
             name=one.name,
             identity=one.identity or None,
+            weight=one.weight,
         )
     except PenstockError as error:
         raise ConfigError(f"{one.place} {error}") from error

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType
 
+from penstock.drops.kinds import FLOORED, PER_GROUP
 from penstock.engine.lowering import Lowered, lower
 from penstock.engine.schema import column_type
 from penstock.engine.slots import Slots
@@ -28,6 +29,9 @@ ROWS = "penstock_rows"
 HEAVIEST = "penstock_heaviest"
 """The most rows that a row stands for."""
 
+ALONE = (PER_GROUP, FLOORED)
+"""Kinds of rows that go by their keys: no others are folded with them."""
+
 _FINER = 4
 """Shared panes may be so many times finer than those of one query alone."""
 
@@ -40,7 +44,8 @@ class Group:
         feeds: the operators that its rows come from.
         keys: the grouping columns.
         aggregates: the aggregates, whose windows may differ.
-        kind: what may become of its rows: "exact" if none may go, "approximate" or "subset".
+        kind: what may become of its rows: "exact" if none may go, "approximate", "subset", or
+            one of `ALONE`.
     """
 
     feeds: tuple[Operator, ...]
@@ -69,7 +74,7 @@ def grouped(
         fed_by, keys = feeds(aggregate.input), tuple(sorted(aggregate.query.keys))
         alone = grid([aggregate.query.spec]).width
         for group in groups:
-            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind):
+            if (group.feeds, group.keys, group.kind) != (fed_by, keys, kind) or kind in ALONE:
                 continue
             finest = min(alone, group.grid.width)
             specs = [a.query.spec for a in (*group.aggregates, aggregate)]
@@ -179,6 +184,15 @@ class Columns:
                 )
             ),
         ]
+
+    def scaled(self, keep: Column) -> dict[str, Column]:
+        """The partial aggregates that take the weights of rows into themselves.
+
+        Args:
+            keep: the probability with which its rows were kept.
+        """
+        found = {slot: low.scale for slot, low in self.lowered.items() if low.scale is not None}
+        return {slot: scale(F.col(slot), 1 / keep) for slot, scale in found.items()}
 
     @property
     def weight_names(self) -> list[str]:

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
-from penstock.drops.kinds import AnswerKind, Approximate, kind_name
+from collections.abc import Sequence
+
+from penstock.drops.kinds import AnswerKind, Approximate, is_per_group, kind_name
 from penstock.drops.refusals import check_approximate, check_subset
 from penstock.errors import UsageError, complaint
 from penstock.network.graph import Graph
-from penstock.network.operators import Aggregate, depth
+from penstock.network.operators import Aggregate, Join, Map, Source, depth, upstream
 
-ESTIMATED = ("count", "sum", "avg")
+OF_THE_PAPER = ("count", "sum", "avg")
+"""Functions whose estimates from a sample have the bounds of the paper as well."""
+ESTIMATED = (
+    *OF_THE_PAPER,
+    *("var_pop", "var_samp", "stddev_pop", "stddev_samp", "approx_percentile"),
+)
 """Functions whose estimates from a sample have bounds."""
+
+
+def check_weights(graph: Graph, name: str, kind: AnswerKind, columns: Sequence[str] = ()) -> None:
+    """Refuses answers over rows that stand for several as if each were one.
+
+    Args:
+        graph: the network.
+        name: of the query.
+        kind: what is asked.
+        columns: of the rows that it delivers, if it has no windows.
+    """
+    node = graph.queries[name]
+    listed = [column.lower() for column in columns]
+    for source in upstream(node):
+        if not isinstance(source, Source) or source.weight is None:
+            continue
+        if depth(node) and not isinstance(kind, Approximate):
+            rule = f"must have approximate answers: rows of {source.name} have a weight"
+            hint = "use approximate(), or a stream without weight= if the rows themselves are meant"
+            raise UsageError(complaint(f"query {name}", rule, kind_name(kind), hint))
+        if not depth(node) and source.weight.lower() not in listed:
+            rule = f"must hand on the weight of {source.name}, {source.weight}, with its rows"
+            got, hint = ", ".join(columns), f"select({source.weight!r}, …)"
+            raise UsageError(complaint(f"query {name}", rule, got, hint))
 
 
 def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> None:
@@ -27,13 +58,39 @@ def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> Non
         raise UsageError(complaint(what, rule, str(node)))
     if not isinstance(kind, Approximate):
         check_subset(graph, name)
+        if is_per_group(kind) and (depth(node) > 1 or graph.users[node] != (name,)):
+            rule = "must be over a stream, with nothing above it, to be dropped per group"
+            hint = "subset(max_gap=…) drops its windows for all groups"
+            raise UsageError(complaint(what, rule, str(node), hint))
         return
     check_approximate(graph, name)
     hint = "use subset(max_gap=…), which leaves out whole windows"
     if depth(node) > 1:
         rule = "must be over a stream, not over windows, for approximate answers"
         raise UsageError(complaint(what, rule, str(node), hint))
+    if kind.floor is not None:
+        _check_floor(what, node)
     for answer, function in node.query.aggregates.items():
         if function.function not in ESTIMATED:
             rule = f"must be {', '.join(ESTIMATED[:-1])} or {ESTIMATED[-1]} for approximate answers"
             raise UsageError(complaint(f"{what}, {answer}", rule, str(function), hint))
+        if kind.bounds == "hoeffding" and function.function not in OF_THE_PAPER:
+            rule = "must be count, sum or avg for bounds='hoeffding'"
+            other = "bounds='variance' has them for all"
+            raise UsageError(complaint(f"{what}, {answer}", rule, str(function), other))
+
+
+def _check_floor(what: str, node: Aggregate) -> None:
+    """Groups are told apart where rows enter, by columns that they have there."""
+    keys = [key.lower() for key in node.query.keys]
+    if not keys:
+        raise UsageError(complaint(what, "must have groups, for a floor", "none"))
+    for operator in upstream(node.input):
+        made: list[str] = []
+        if isinstance(operator, Map):
+            made = [n for n, e in operator.columns if str(e).strip("`").lower() != n.lower()]
+        elif isinstance(operator, Join):
+            made = list(operator.added)
+        if computed := [name for name in made if name.lower() in keys]:
+            rule = "must have groups by columns of the stream, for a floor"
+            raise UsageError(complaint(what, rule, ", ".join(computed)))

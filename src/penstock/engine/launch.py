@@ -19,6 +19,7 @@ from penstock.engine.chronicle import Chronicle
 from penstock.engine.control_point import Control
 from penstock.engine.deliver import Sink, delivery, write_one
 from penstock.engine.failures import cause
+from penstock.engine.floors import floored, rows_by_bucket
 from penstock.engine.latest import Latest
 from penstock.engine.ledger import Ledger
 from penstock.engine.measure import Measure, Write
@@ -124,10 +125,13 @@ def _controlled(part: Part, deliver: Write, sinks: Mapping[str, Sink], control: 
         control.pulse.enter()
         # Each sink, and each look, is an action of its own, and must not run the stream again.
         look, shown = control.measure.due, control.latest.wanted
-        keep = several or look or shown
+        sized = control.shedder if part.shared_sheds and floored(part.shared) else None
+        keep = several or look or shown or sized is not None
         batch = batch.persist() if keep else batch
         try:
             deliver(batch, number)
+            if sized is not None:
+                sized.see(rows_by_bucket(part, batch))
             if look:
                 control.measure.look(batch)
             if shown:

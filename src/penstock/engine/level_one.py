@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine import books, shed
+from penstock.drops.kinds import is_sampled
+from penstock.engine import books, floors, shed, shed_groups
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -37,6 +38,7 @@ from penstock.engine.frame import (
     PANE,
     REASON,
     TIME,
+    WEIGHT,
     Answers,
     window_end,
 )
@@ -88,7 +90,7 @@ class LevelOne:
             view = flow.view(feed)
             asked |= {of: shared.asked(of, view) for of in fold.aggregates}
             fold.take(view, columns, [f for of in fold.aggregates for f in asked[of].values()])
-            if shared.approximates and fold.kind == "approximate":
+            if shared.approximates and is_sampled(fold.kind):
                 used = [fold.slots[f] for f in fold.slots if f.function in _WEIGHTED]
                 columns.weighted |= dict.fromkeys([ROWS, *used])
         tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
@@ -100,7 +102,7 @@ class LevelOne:
         answers = {
             a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
             | {name: fold.slots[function] for name, function in asked[a].items()}
-            | (self._weights_of(fold, asked[a]) if fold.kind == "approximate" else {})
+            | (self._weights_of(fold, asked[a]) if is_sampled(fold.kind) else {})
             for fold in folds
             for a in fold.aggregates
         }
@@ -141,8 +143,12 @@ class LevelOne:
             always[LATE] = F.col(LATE)
         elif self.shared.late is not None:
             always[LATE] = known_late(F.col(MARK))
-        if self.shared.approximates:
+        if self.shared.approximates and self.shared.sheds:
             always |= {KEEPS: F.col(KEEPS), CHANCE: F.col(CHANCE)}
+        shares = [floors.share_at(i) for i in floors.floored(self.shared)]
+        always |= {name: F.col(name) for name in shares if name in flow.frame.columns}
+        if source.weight is not None:
+            always[WEIGHT] = F.col(quoted(flow.named[source][source.weight]))
         sample: Column | None = None
         if self.shared.tally is not None:
             sample = self.shared.tally.sample(source, flow, time)
@@ -170,8 +176,12 @@ class LevelOne:
                 for way in (feed, *fold.ways):
                     flow.add(way)
                 mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
-                stays = shed.at_fold(self.shared, number - 1) if self.shared.sheds else None
-                branches.append(Branch(feed, number, _slots_of(fold), mask, stays))
+                stays, lost = None, None
+                if self.shared.sheds:
+                    lost = shed_groups.lost(self.shared, flow, feed, number - 1)
+                    lost = lost or floors.lost(self.shared, flow, number - 1)
+                    stays = shed.at_fold(self.shared, number - 1, lost)
+                branches.append(Branch(feed, number, _slots_of(fold), mask, stays, lost))
         return branches
 
     def _paned(
@@ -197,8 +207,18 @@ class LevelOne:
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
         kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
         if self.shared.approximates:
-            kept.append(shed.weight(F.col(KEEPS), which).alias(KEEP))
+            kept.append(self._keep(rows, which).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
+
+    def _keep(self, rows: DataFrame, which: Column) -> Column:
+        """The probability with which a row has come so far, upstream and here."""
+        here = shed.weight(F.col(KEEPS), which) if self.shared.sheds else F.lit(1.0)
+        for i in floors.floored(self.shared):
+            if floors.share_at(i) in rows.columns:
+                here = F.when(which == i + 1, floors.share(i, here)).otherwise(here)
+        if WEIGHT not in rows.columns:
+            return here
+        return F.when(which > 0, here / shed.upstream_weight(F.col(WEIGHT))).otherwise(F.lit(1.0))
 
     def _due(self, folds: Sequence[Fold]) -> Column:
         """When the first window that may have the pane is over."""
@@ -228,6 +248,8 @@ class LevelOne:
         partials = [ROWS, *columns.lowered, *columns.weight_names]
         if self.shared.approximates:
             spread = spread.select("*", *columns.weights(F.col(KEEP)))
+            scaled = columns.scaled(F.col(KEEP))
+            spread = spread.withColumns(scaled) if scaled else spread
         if self.shared.are_panes:
             return spread.select(*keys, *partials, window_end(first))
         ends = F.sequence(first, last, timing.slide(of))

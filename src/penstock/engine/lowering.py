@@ -8,7 +8,7 @@ the shorter formula with sums of squares loses its digits where the mean is larg
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -34,6 +34,11 @@ from penstock.network.aggregates import Aggregate
 
 SQUARED, SUMMED = "squares", "summed"
 """The sum of squares, and of values, as fractions, for statistics; nobody else can ask for them."""
+MOMENTS, SKETCH = "moments", "sketch"
+"""What variances and quantiles of a sample are estimated from."""
+
+PARTS = 64
+"""A row of weight w is in a sketch as often as the whole number that is nearest to 64 w."""
 
 DECIMAL_DIGITS = 38
 _EXACT_DIGITS = 10
@@ -52,11 +57,13 @@ class Lowered:
         partial: an aggregate over rows, given what to put around a value that may fail.
         merge: an aggregate over the column of partials; None if partials cannot be merged.
         final: the answer, from a partial or from merged ones.
+        scale: the partial of rows that stand for w each; None where that is not needed.
     """
 
     partial: Callable[[Guard], Column]
     merge: Callable[[Column], Column] | None
     final: Callable[[Column], Column]
+    scale: Callable[[Column, Column], Column] | None = None
 
 
 def lower(  # noqa: PLR0911 - one return for each kind of aggregate
@@ -90,6 +97,8 @@ def lower(  # noqa: PLR0911 - one return for each kind of aggregate
     _require(aggregate, of, (NumericType,))
     if aggregate.function == "avg":
         return _avg(x, of)
+    if aggregate.function in (MOMENTS, SKETCH):
+        return _scaled(aggregate.function, x)
     if aggregate.parameter is not None:
         return _percentile(x, aggregate.parameter)
     return _variance(aggregate.function, x)
@@ -220,6 +229,38 @@ def _percentile(x: Column, quantile: float) -> Lowered:
             F.kll_sketch_get_quantile_double(p, F.lit(quantile)),
         ),
     )
+
+
+def _scaled(function: str, x: Column) -> Lowered:
+    """What is not final, and takes the weights of rows into itself."""
+    if function == MOMENTS:
+        return replace(_variance("var_pop", x), final=_same, scale=_heavier)
+    return replace(_percentile(x, 0.5), final=_same, scale=_repeated)
+
+
+def _heavier(p: Column, w: Column) -> Column:
+    return F.struct((p["n"] * w).alias("n"), p["mean"].alias("mean"), (p["m2"] * w).alias("m2"))
+
+
+def _repeated(p: Column, w: Column) -> Column:
+    """A sketch with every value so many times: merged with itself, for each binary digit."""
+    times = F.round(w * PARTS).cast("bigint")
+    digits = F.sequence(F.lit(0), F.floor(F.log2(times)).cast("int"))
+    none = F.lit(None).cast("binary")
+
+    def merged(so_far: Column, digit: Column) -> Column:
+        all_of_them, power = so_far["sum"], so_far["power"]
+        has = F.call_function("shiftright", times, digit).bitwiseAND(F.lit(1)) == 1
+        both = F.when(all_of_them.isNull(), power)
+        both = both.otherwise(F.kll_sketch_merge_double(all_of_them, power))
+        return F.struct(
+            F.when(has, both).otherwise(all_of_them).alias("sum"),
+            F.kll_sketch_merge_double(power, power).alias("power"),
+        )
+
+    start = F.struct(none.alias("sum"), p.alias("power"))
+    some = F.kll_sketch_get_n_double(p) > 0
+    return F.when(some, F.aggregate(digits, start, merged)["sum"]).otherwise(p)
 
 
 def _require(aggregate: Aggregate, of: DataType, types: tuple[type[DataType], ...]) -> None:

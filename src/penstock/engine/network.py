@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from penstock.drops.kinds import AnswerKind, kind_name
-from penstock.engine.kinds import check_kind
+from penstock.drops.kinds import AnswerKind, Approximate, is_per_group, kind_name
+from penstock.engine.kinds import check_kind, check_weights
 from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
 from penstock.engine.record import forget_network, remember_network, remembered_folds
@@ -91,6 +91,12 @@ class Network:
                 rule = f"asks the same as query {other}, and must have the same kind of answers"
                 raise SpecificationError(complaint(f"query {name}", rule, self.kinds.get(name)))
 
+    def check_weights(self, name: str) -> None:
+        """Refuses a query that takes rows that stand for several as if each were one."""
+        query = self.queries[name]
+        columns = query.rows.columns if isinstance(query, Stream) else ()
+        check_weights(self.graph, name, self.kinds.get(name), columns)
+
     @cached_property
     def is_streaming(self) -> bool:
         """Whether rows go on coming."""
@@ -119,18 +125,22 @@ class Network:
         return Split(tuple(parts), alone)
 
     def batch(self) -> dict[str, DataFrame]:
-        """The exact answers of each query, over rows that are a batch."""
+        """The exact answers of each query, over rows that are a batch.
+
+        Where rows have weights, answers come with bounds.
+        """
         if self.is_streaming:
             raise UsageError(complaint("batch()", "needs a batch", "a stream", "use start()"))
         answers = {}
         for name, query in self.queries.items():
+            self.check_weights(name)
             if name in self.split.alone:
                 assert isinstance(query, WindowQuery)  # noqa: S101 - the split has looked
                 answers[name] = query.dataframe()
             else:
                 # Each is a DataFrame by itself, which must not compute the others whenever it is
                 # looked at.
-                part = Part(Graph({name: query.node}))
+                part = Part(Graph({name: query.node}), kinds={name: self.kinds.get(name)})
                 answers |= part.answers(part.frame())
         return answers
 
@@ -175,6 +185,8 @@ class Network:
         if not self.is_streaming:
             hint = "use batch() for a batch"
             raise UsageError(complaint("start()", "needs streams", "a batch", hint))
+        for name in self.queries:
+            self.check_weights(name)
         own = dict(sinks or {})
         for name in own:
             if name not in self.queries:
@@ -252,9 +264,10 @@ class Network:
         kinds = {name: kind for name, kind in self.kinds.items() if name in graph.queries}
         plain = Part(graph, late, metric, kinds=kinds)
         folding = remembered_folds(checkpoint, plain.shared.look)
-        places = Part(graph, late, metric, folding, kinds).shared.places
+        shared, query = Part(graph, late, metric, folding, kinds).shared, aggregates[0].query
+        places = shared.places
         if places is not None:
-            late = late_watermark(session, checkpoint, aggregates[0].query, places)
+            late = late_watermark(session, checkpoint, query, places, more=shared.told)
         return Part(graph, late, metric, folding, kinds, ordered=places is not None)
 
     @cached_property
@@ -299,7 +312,10 @@ class Network:
         lines = [f"{names[one]}: {one}{_of(one, names)}" for one in self.graph.operators]
         lines += [f"{name} = {names[node]}" for name, node in self.graph.queries.items()]
         # A checkpoint has no weights for answers that were exact, nor the other way round.
-        lines += [f"{name}: {kind_name(kind)} answers" for name, kind in self.kinds.items()]
+        for name, kind in self.kinds.items():
+            each = " per group" if is_per_group(kind) else ""
+            floor = isinstance(kind, Approximate) and kind.floor is not None
+            lines.append(f"{name}: {kind_name(kind)} answers{each}{' with a floor' * floor}")
         return "\n".join(lines)
 
 

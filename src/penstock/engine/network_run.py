@@ -249,10 +249,11 @@ class NetworkRun:
     def ledger(self) -> DataFrame:
         """What became of every window of the queries with subset answers.
 
-        Its fate is "delivered", "dropped", "revoked" (dropped when it was open already), "empty",
-        "skipped" (jumped over; so are windows of queries with approximate answers), or "lost" if it
-        is not delivered because a record of the plan could not be read; `decision` is the batch for
-        which it was dropped, `batch` the one that closed it.
+        Its fate is "delivered", "partly" (groups may be missing: per="group"), "dropped", "revoked"
+        (dropped when it was open already), "empty", "skipped" (jumped over; so are windows of
+        queries with approximate answers), or "lost" if it is not delivered because a record of the
+        plan could not be read; `decision` is the batch for which it was dropped, `batch` the one
+        that closed it.
         """
         self._catch_up()
         controls = [part.control for part in self.parts if part.control is not None]

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from penstock import sources
 from penstock.engine.operators import as_expression, where
-from penstock.engine.schema import check_rows, column
+from penstock.engine.schema import check_rows, check_weight_column, column
 from penstock.engine.stream import Stream
 from penstock.errors import SpecificationError, complaint
 from penstock.network.operators import Handle, Source
@@ -36,6 +36,7 @@ def stream(
     name: str = "stream",
     identity: str | Sequence[str] | None = None,
     never_shed: str | Column | None = None,
+    weight: str | None = None,
 ) -> Stream:
     """The rows of a DataFrame or a source, batch or stream, as a stream with an event time.
 
@@ -55,6 +56,9 @@ def stream(
         name: what a network of several streams calls it.
         identity: the columns that tell its rows apart; a hash of them is the same in a replay.
         never_shed: a predicate for the rows that are never dropped, whatever the load.
+        weight: the column that says how many rows a row stands for, 1 or more, where something
+            upstream has dropped rows; a row without one stands for itself. Such a stream has
+            approximate answers only.
     """
     origin = None
     if isinstance(rows, sources.Source):
@@ -70,7 +74,10 @@ def stream(
     if never_shed is not None:
         never = as_expression("never_shed", never_shed)
         _ = where(rows, never, what="never_shed")  # refuses what is no predicate of these rows
-    source = Source(name, event_time, 0, late, progress, listed, apart, Handle(rows), origin, never)
+    if weight is not None:
+        weight = check_weight_column(rows, weight)
+    told = event_time, 0, late, progress, listed, apart
+    source = Source(name, *told, Handle(rows), origin, never, weight)
     return _with_progress(Stream(rows, event_time, 0, late, progress, listed, source), slack)
 
 

@@ -14,7 +14,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from penstock.drops.arrays import Flags
+from penstock.drops.arrays_per_group import Thresholds
 from penstock.drops.coins import HASH_BITS
+from penstock.drops.group_orders import GroupOrder
 from penstock.drops.orders import Order, Orders, suppress_all
 from penstock.drops.sealed import unseal
 from penstock.engine.files import Folder
@@ -29,6 +31,10 @@ TYPE = (
     f"folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
+_CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
+_GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
+MORE = {"groups": f"array<{_GROUP}>", "floors": "array<array<bigint>>"}
+"""What is told only where windows are dropped per group, or groups have a floor."""
 
 
 def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
@@ -69,6 +75,18 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
         [one.keep if on else 1.0 for one in orders.folds],
         [_flags(one) for one in orders.windows],
     )
+
+
+def type_with(more: Sequence[str]) -> str:
+    """`TYPE` with more."""
+    return f"{TYPE[:-1]}{''.join(f', {name}: {MORE[name]}' for name in more)}>"
+
+
+def more_of(orders: Orders, name: str) -> list[Any]:
+    """What the orders have of `MORE` under a name."""
+    if name == "floors":
+        return [list(some) for some in orders.floors]
+    return [(_seeded(one, one.panes), _seeded(one, one.ends)) for one in orders.groups]
 
 
 def chance(columns: Sequence[Column]) -> Column:
@@ -112,3 +130,10 @@ def _order(order: Order) -> tuple[Any, ...]:
 def _flags(flags: Flags) -> tuple[int, int, int, list[bool]]:
     until = flags.base + len(flags.flags) * flags.step
     return flags.base, min(until, (1 << 63) - 1), flags.step, list(flags.flags)
+
+
+def _seeded(order: GroupOrder, found: Thresholds) -> tuple[Any, ...]:
+    until = found.base + len(found.thresholds) * found.step
+    seeds = {batch: order.seed(batch) for batch in set(found.batches)}
+    listed = [seeds[batch] for batch in found.batches]
+    return found.base, min(until, (1 << 63) - 1), found.step, listed, list(found.thresholds)

@@ -12,7 +12,7 @@ from functools import cached_property, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import AnswerKind, Approximate, common
+from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
 from penstock.engine.arrivals import arriving, is_as_read
 from penstock.engine.columns import window_time
@@ -25,6 +25,7 @@ from penstock.engine.passing import Levels, on_windows
 from penstock.engine.results import data_of, source_with_watermark
 from penstock.engine.set_valued import SetValued
 from penstock.engine.shared import Shared
+from penstock.engine.shed_groups import grouped_answers
 from penstock.engine.tally import Tally
 from penstock.engine.together import united
 from penstock.network.graph import Graph
@@ -114,7 +115,7 @@ class Part:
         if not self.ordered:
             return source_with_watermark(source)
         kinds = {kind for a, kind in self.kinds_of_rows.items() if source in upstream(a)}
-        sampled = kinds == {"approximate"}
+        sampled = all(map(is_sampled, kinds))
         metric = None if as_read or self.metric is None else arriving(self.metric, number)
         return Entrance(source, number, self.late, sampled, metric).rows()
 
@@ -145,7 +146,8 @@ class Part:
         if self.aggregates:
             frame, self.slots = self.shared.compute()
             if self.shared.sheds and self.late is not None:
-                frame = shed.delivered(frame, self.late["orders"], self.metric)
+                groups = grouped_answers(self.shared, self.slots)
+                frame = shed.delivered(frame, self.late["orders"], self.metric, groups)
             if self.metric is not None:
                 number = self.shared.number
                 frame = above_all(frame, self.slots, number, self.on_windows, self.metric)
@@ -196,7 +198,7 @@ class Part:
 
     def approximation(self, aggregate: Aggregate) -> Approximate | None:
         """How the answers of an aggregate are estimated; None if they are exact."""
-        if not self.shared.approximates or self.kinds_of_rows.get(aggregate) != "approximate":
+        if not self.shared.approximates or not is_sampled(self.kinds_of_rows.get(aggregate, "")):
             return None
         kind = self.kinds[self.graph.users[aggregate][0]]
         assert isinstance(kind, Approximate)  # noqa: S101 - all its queries are

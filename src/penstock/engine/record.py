@@ -100,7 +100,10 @@ def check_network(checkpoint: str, network: str) -> None:
 
 
 def _asked(network: str) -> list[str]:
-    kinds = (": approximate answers", ": subset answers")
+    kinds = (
+        *(": approximate answers", ": approximate answers with a floor"),
+        *(": subset answers", ": subset answers per group"),
+    )
     return [line for line in network.splitlines() if not line.endswith(kinds)]
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     IntegralType,
     MapType,
     NullType,
+    NumericType,
     StructField,
     TimestampType,
 )
@@ -64,6 +65,18 @@ def check_rows(rows: DataFrame, event_time: str | None) -> None:
         raise SchemaError(complaint("event_time", rule, got, hint))
 
 
+def check_weight_column(rows: DataFrame, weight: object) -> str:
+    """The name of a column of numbers, as the rows spell it."""
+    if not isinstance(weight, str):
+        raise SchemaError(complaint("weight", "must be the name of a column", weight))
+    field = column(rows, "weight", weight)
+    if not isinstance(field.dataType, NumericType):
+        got = f"{weight}: {field.dataType.simpleString()}"
+        hint = "how many rows a row stands for"
+        raise SchemaError(complaint("weight", "must be a column of numbers", got, hint))
+    return field.name
+
+
 def check_window(rows: DataFrame, query: Query) -> None:
     """The window's attributes must be columns of the stream, of the type that the window needs."""
     spec = query.window
@@ -103,6 +116,17 @@ def own_watermark(rows: DataFrame, event_time: str) -> int | None:
     """How far the watermark that rows bring along stays behind, in microseconds; None without."""
     noted = column(rows, "event_time", event_time).metadata.get(WATERMARK)
     return None if noted is None or not has_watermark(rows) else int(noted) * 1000
+
+
+def check_hashed(rows: DataFrame, keys: tuple[str, ...], what: str) -> None:
+    """Groups that are told apart by a hash must have keys, whose hashes are equal if they are."""
+    if not keys:
+        raise SchemaError(complaint(what, "needs groups", "none", "such as by('host')"))
+    for key in keys:
+        of = column(rows, "by()", key).dataType.simpleString()
+        if "collate" in of:
+            rule = "needs keys that are compared byte by byte"
+            raise SchemaError(complaint(what, rule, f"{key}: {of}"))
 
 
 def check_keys(rows: DataFrame, keys: tuple[str, ...]) -> None:

@@ -21,6 +21,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
+from penstock.drops.kinds import FLOORED, PER_GROUP, is_sampled
 from penstock.engine.arrivals import arriving
 from penstock.engine.folds import Fold, folded, looked
 from penstock.engine.frame import (
@@ -36,7 +37,7 @@ from penstock.engine.frame import (
 from penstock.engine.groups import Columns, Group, are_panes, grouped
 from penstock.engine.level_above import above
 from penstock.engine.level_one import LevelOne
-from penstock.engine.lowering import SQUARED, SUMMED
+from penstock.engine.lowering import MOMENTS, SKETCH, SQUARED, SUMMED
 from penstock.engine.schema import column_type
 from penstock.engine.tally import Tally
 from penstock.engine.timing import Timing
@@ -98,9 +99,20 @@ class Shared:
         return self.late is not None and any(kind != "exact" for kind in self.kinds.values())
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """What a batch must be told besides (`engine.orders.MORE`)."""
+        by = {"groups": PER_GROUP, "floors": FLOORED}
+        return tuple(name for name, kind in by.items() if kind in self.kinds.values())
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows come with weights from upstream."""
+        return any(source.weight is not None for source in self.rows)
+
+    @property
     def approximates(self) -> bool:
-        """Whether rows may be dropped at random, and those that stay have weights."""
-        return self.sheds and "approximate" in self.kinds.values()
+        """Whether rows may be dropped at random, here or upstream, and have weights if so."""
+        return (self.sheds or self.weighted) and any(map(is_sampled, self.kinds.values()))
 
     def arriving(self, source: Source) -> str:
         """The metric under which the rows of a stream are counted, if they are."""
@@ -149,8 +161,9 @@ class Shared:
     def asked(self, aggregate: Aggregate, view: DataFrame) -> dict[str, Asked]:
         """The functions of an aggregate, and those that its statistics need."""
         asked = aggregate.query.aggregates
-        if self.approximates and self.kinds.get(aggregate) == "approximate":
-            return asked | self._sampled(list(asked.values()))
+        if self.approximates and is_sampled(self.kinds.get(aggregate, "")):
+            plain = {n: a for n, a in asked.items() if a.function in ("count", "sum", "avg")}
+            return plain | self._sampled(list(asked.values()))
         summed = next((a.column for a in asked.values() if a.function in ("sum", "avg")), None)
         if self.tally is None or summed is None:
             return dict(asked)
@@ -169,6 +182,15 @@ class Shared:
                 f"{LOWEST} {column}": Asked("min", column),
                 f"{HIGHEST} {column}": Asked("max", column),
             }
+        for a in asked:
+            if a.column is not None and a.function not in ("count", "sum", "avg"):
+                what = MOMENTS if a.parameter is None else SKETCH
+                found |= {
+                    f"{COUNTED} {a.column}": Asked("count", a.column),
+                    f"{what} {a.column}": Asked(what, a.column),
+                    f"{LOWEST} {a.column}": Asked("min", a.column),
+                    f"{HIGHEST} {a.column}": Asked("max", a.column),
+                }
         counted = [a.column for a in asked if a.function == "count" and a.column is not None]
         return found | {f"{COUNTED} {column}": Asked("count", column) for column in counted}
 

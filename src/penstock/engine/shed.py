@@ -11,13 +11,16 @@ has nothing to drop a row costs one look at that.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.drops.kinds import is_sampled
+from penstock.engine import floors, shed_groups
 from penstock.engine.books import BATCHES, places
-from penstock.engine.early import NEVER, is_sampled, random_number
+from penstock.engine.early import NEVER, in_sample, random_number
 from penstock.engine.frame import (
     AGGREGATE,
     AT,
@@ -61,8 +64,8 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     # them ten times slower.
     found = {STAYED: F.get(orders["streams"], F.lit(number))}
     found |= {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
-    sampled = {stays_at(i) for i in folds if shared.folds[i].kind == "approximate"}
-    if all(fold.kind == "approximate" for fold in shared.folds):
+    sampled = {stays_at(i) for i in folds if is_sampled(shared.folds[i].kind)}
+    if all(is_sampled(fold.kind) for fold in shared.folds):
         sampled.add(STAYED)
     frame = frame.select(
         "*",
@@ -70,6 +73,8 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         time.alias(AT),
         *(F.when(drops, order).alias(f"{name}_order") for name, order in found.items()),
     )
+
+    frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
 
     def would_stay(name: str) -> Column:
         order, u = F.col(f"{name}_order"), F.col(CHANCE)
@@ -94,7 +99,7 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     ).drop(MARK, AT, *(f"{name}_order" for name in found))
     stay = F.col(STAYED)
     if shared.tally is not None:
-        stay = stay | is_sampled(F.col(CHANCE))
+        stay = stay | in_sample(F.col(CHANCE))
     return frame.where(F.when(F.col(ON), stay).otherwise(F.lit(True)))
 
 
@@ -103,16 +108,19 @@ def shedding(shared: Shared) -> list[int]:
     return [i for i, fold in enumerate(shared.folds) if fold.kind != "exact"]
 
 
-def at_fold(shared: Shared, number: int) -> Column | None:
+def at_fold(shared: Shared, number: int, lost: str | None = None) -> Column | None:
     """Which rows stay on the way to a fold; None for all of them.
 
     Args:
         shared: all aggregates.
         number: of the fold, from 0 on.
+        lost: the column that says which rows are of a group that is dropped.
     """
     if number not in shedding(shared):
         return None  # nor are rows dropped at a stream that it needs all of
-    return F.when(F.col(ON), F.col(STAYED) & F.col(stays_at(number))).otherwise(F.lit(True))
+    stay = F.col(STAYED) & F.col(stays_at(number))
+    stay = stay if lost is None else stay & ~F.col(lost)
+    return F.when(F.col(ON), stay).otherwise(F.lit(True))
 
 
 def weight(keeps: Column, fold: Column) -> Column:
@@ -127,16 +135,32 @@ def weight(keeps: Column, fold: Column) -> Column:
     return F.coalesce(keep, F.lit(1.0))
 
 
-def delivered(frame: DataFrame, orders: Column, metric: str | None) -> DataFrame:
+def upstream_weight(column: Column) -> Column:
+    """How many rows a row stood for before it came here; what is no weight ends the stream.
+
+    Args:
+        column: of the weights; a row without one stands for itself.
+    """
+    w = F.coalesce(column.cast("double"), F.lit(1.0))
+    said = F.concat(F.lit("weight must be 1 or more, got "), column.cast("string"))
+    wrong = F.raise_error(said).cast("double")
+    return F.when((w >= 1) & (w < math.inf), w).otherwise(wrong)
+
+
+def delivered(
+    frame: DataFrame, orders: Column, metric: str | None, groups: shed_groups.Suppressed = ()
+) -> DataFrame:
     """The answers of windows that are not dropped; which windows these are is noted.
 
     Args:
         frame: the answers of all aggregates.
         orders: of the batch.
         metric: the name of the metric under which they are noted; None for not at all.
+        groups: the queries that are dropped per group.
     """
     flags = F.get(orders["windows"], F.col(AGGREGATE))
     dropped = is_dropped(flags, F.unix_micros("window_end"))
+    dropped = dropped | shed_groups.suppressed(orders, groups) if groups else dropped
     # The count is no key: so Spark cannot move this below the windows, where it would only keep
     # further rows out of a window that has some already.
     left = frame.where(~dropped | (F.col(ROWS) < 0))

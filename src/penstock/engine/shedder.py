@@ -21,7 +21,9 @@ from penstock.control.prior import taking
 from penstock.drops.advance import advance
 from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
-from penstock.drops.kinds import Approximate, Subset
+from penstock.drops.floors import Buckets, from_json, thresholds, to_json
+from penstock.drops.group_orders import group_order
+from penstock.drops.kinds import FLOORED, PER_GROUP, Approximate, Subset, is_per_group, is_sampled
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
     ALL_STAY,
@@ -75,6 +77,7 @@ class _Record:
         newest: how far the stream was, in microseconds.
         span: how far a batch goes, in microseconds.
         lost: the batch from which on it is not known what was dropped before; None as a rule.
+        sizes: of queries with a floor, what their groups had in the last windows.
     """
 
     decisions: Decisions = field(default_factory=Decisions)
@@ -82,6 +85,7 @@ class _Record:
     newest: int | None = None
     span: int = 0
     lost: int | None = None
+    sizes: Mapping[str, Buckets] = field(default_factory=dict)
 
 
 @dataclass
@@ -111,6 +115,7 @@ class Shedder:
     _skip: int | None = None
     _lost: int | None = None
     _large: bool = False
+    _sizes: dict[str, Buckets] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -136,6 +141,8 @@ class Shedder:
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
+        self._sizes = dict(last.sizes)
+        self._check_strides()
         if done and found == [None, None]:
             self._lost = following
             self._tell(
@@ -146,6 +153,15 @@ class Shedder:
             self._write(following)
         else:
             self._note(orders_of(self._folder.read(str(following))))
+
+    def _check_strides(self) -> None:
+        """Windows that are dropped per group belong to batches of max_gap + 1."""
+        for name, target in self.targets.items():
+            before = {level.stride - 1 for level in self.state.levels.get(name, ())}
+            if before - {target.max_gap}:
+                rule = f"must stay {before.pop()} while windows are dropped per group"
+                hint = "run with drop=0 until the open windows have closed, and change it then"
+                raise UsageError(complaint(f"max_gap of {name}", rule, target.max_gap, hint))
 
     def follow(self, batch: int, newest: int | None, rows: float = 0.0) -> None:
         """Writes what the next batch shall do.
@@ -207,7 +223,7 @@ class Shedder:
             kind = self.part.kinds.get(name)
             if kind is not None and isinstance(node, Aggregate):
                 gap = kind.max_gap if isinstance(kind, Subset) else 0
-                found[name] = Target(name, node.query.spec, gap)
+                found[name] = Target(name, node.query.spec, gap, is_per_group(kind))
         return found
 
     def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
@@ -286,6 +302,7 @@ class Shedder:
             "span": self._span,
             "would": None if would is None else would.to_json(),
             "lost": self._lost,
+            "sizes": to_json(self._sizes),
         }
         self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
         self._note(orders)
@@ -321,10 +338,16 @@ class Shedder:
             return early(needs, those) if those else NOTHING
 
         folds: list[Order] = []
+        floors: list[tuple[int, ...]] = []
         for fold in shared.folds:
-            if fold.kind == "approximate":
+            if is_sampled(fold.kind):
                 keep = max(self._keep(a, plan) for a in fold.aggregates)
-                folds.append(at_random(keep, min(map(self._since, fold.aggregates))))
+                order = at_random(keep, min(map(self._since, fold.aggregates)))
+                if fold.kind == FLOORED:
+                    shares = self._shares(fold.aggregates[0], keep)
+                    floors.append(shares)
+                    order = replace(order, below=max(shares, default=order.below))
+                folds.append(order)
             elif fold.kind != "exact":
                 folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
             else:
@@ -335,7 +358,7 @@ class Shedder:
             by_windows = [
                 a
                 for i in mine
-                if shared.folds[i].kind == "subset"
+                if shared.folds[i].kind in ("subset", PER_GROUP)
                 for a in shared.folds[i].aggregates
             ]
             streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
@@ -344,8 +367,26 @@ class Shedder:
             node = self.part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             windows[number[node]] = undelivered(self.state, target)
-        made = Orders(batch, tuple(streams), tuple(folds), tuple(windows))
+        wanted, names = self._would or self.state, self.part.graph.users
+        groups = (
+            group_order(self.skippable[names[fold.aggregates[0]][0]], wanted, self.state)
+            for fold in shared.folds
+            if fold.kind == PER_GROUP
+        )
+        places = tuple(streams), tuple(folds), tuple(windows)
+        made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors))
         return replace(made, counts_only=mode == "monitor", large=self._large)
+
+    def _shares(self, aggregate: Aggregate, keep: float) -> tuple[int, ...]:
+        """The thresholds of the buckets of a query's groups."""
+        name = self.part.graph.users[aggregate][0]
+        kind = self.part.kinds[name]
+        assert isinstance(kind, Approximate)  # noqa: S101 - it has a floor
+        return thresholds(self._sizes.get(name, {}), keep, kind.floor or 1)
+
+    def see(self, sizes: Mapping[str, Buckets]) -> None:
+        """Takes what the groups of the answers of a batch have, where there were any."""
+        self._sizes = {**self._sizes, **{name: some for name, some in sizes.items() if some}}
 
     def _since(self, aggregate: Aggregate) -> int:
         """The time from which on rows of an aggregate count, after a jump."""
@@ -416,6 +457,7 @@ class Shedder:
                 values.get("newest"),
                 values.get("span", 0),
                 values.get("lost"),
+                from_json(values.get("sizes", {})),
             )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None

@@ -65,6 +65,7 @@ class Branch:
         mask: a slot, and the column of the frame that fills it: only rows for which it is not 0
             go this way.
         stays: which rows are not dropped on this way; None for all.
+        lost: the column of the frame that says which rows are of a group that is dropped.
     """
 
     feed: Operator
@@ -72,6 +73,7 @@ class Branch:
     columns: Mapping[str, str]
     mask: tuple[str, str] | None = None
     stays: Column | None = None
+    lost: str | None = None
 
 
 def tag(

@@ -76,6 +76,11 @@ def toml_network(
     common = config.run.sink
     sink = _sink(common, variables, f"{config.file}: [run.sink]") if common else None
     network = Network(**queries)
+    for name in queries:
+        try:
+            network.check_weights(name)
+        except PenstockError as error:
+            raise ConfigError(f"{config.file}: [query.{name}] answers: {error}") from error
     return TomlNetwork(config, network, sink, own if sink is not None else unkept(network, own))
 
 
@@ -134,9 +139,15 @@ def _kind(query: WindowQuery, settings: QuerySettings) -> WindowQuery:
         if settings.max_gap is None:
             hint = "how many windows in a row may be missing, such as max_gap = 5"
             raise ConfigError(complaint("max_gap", "must be given for a run", None, hint))
-        return query.subset(settings.max_gap, weight=settings.weight, priority=settings.priority)
+        return query.subset(
+            settings.max_gap,
+            per=settings.per,
+            weight=settings.weight,
+            priority=settings.priority,
+        )
     sure = CONFIDENCE if settings.confidence is None else settings.confidence
-    return query.approximate(sure, weight=settings.weight, priority=settings.priority)
+    weight, priority, floor = settings.weight, settings.priority, settings.floor
+    return query.approximate(sure, weight=weight, priority=priority, floor=floor)
 
 
 def _sink(settings: Mapping[str, object], environ: Mapping[str, str], place: str) -> sinks.Sink:

@@ -8,20 +8,19 @@ the first time. The value is L(N - 1), by which Spark tells late rows in batch N
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from pyspark import TaskContext
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.engine.files import Folder
-from penstock.engine.orders import TYPE as ORDERS
-from penstock.engine.orders import as_row, read_orders
+from penstock.engine.orders import as_row, more_of, read_orders, type_with
 from penstock.errors import UsageError
 from penstock.network.query import Query
 from penstock.windows import SessionSpec, late_before, lost_before
 
 _TYPE = "struct<late: bigint, late_before: bigint, lost_before: bigint, problem: string>"
-_WITH_ORDERS = f"{_TYPE[:-1]}, drops: boolean, early: boolean, orders: {ORDERS}>"
 _ALL = (1 << 63) - 1
 
 Places = tuple[int, int, int]
@@ -29,7 +28,12 @@ Places = tuple[int, int, int]
 
 
 def late_watermark(
-    spark: SparkSession, checkpoint: str, query: Query, places: Places | None = None
+    spark: SparkSession,
+    checkpoint: str,
+    query: Query,
+    places: Places | None = None,
+    *,
+    more: Sequence[str] = (),
 ) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
 
@@ -44,6 +48,7 @@ def late_watermark(
         places: how many streams, folds and aggregates there are to drop at; None where nothing is
             ever dropped. With them, `orders` has what the batch is told (`engine.orders`), `drops`
             whether a row need look at that at all, and `early` whether before the watermark.
+        more: what `orders` shall have besides, of `engine.orders.MORE`.
     """
     spec, generous = query.window, query.late == "generous"
 
@@ -65,9 +70,11 @@ def late_watermark(
         if mark[-1] is not None:
             return *mark, False, False, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
-        return *mark, orders.drops, orders.early, as_row(orders)
+        row = (*as_row(orders), *(more_of(orders, name) for name in more))
+        return *mark, orders.drops, orders.early, row
 
-    of = _TYPE if places is None else _WITH_ORDERS
+    told = f"{_TYPE[:-1]}, drops: boolean, early: boolean, orders: {type_with(more)}>"
+    of = _TYPE if places is None else told
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()

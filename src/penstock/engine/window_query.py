@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import AnswerKind, Approximate, Bounds, Subset
+from penstock.drops.kinds import AnswerKind, Approximate, Bounds, Per, Subset
 from penstock.engine import sessions, stateful
 from penstock.engine.domain import AS_TIME, as_time, time_spec, values_again
 from penstock.engine.failures import cause
@@ -24,11 +24,11 @@ from penstock.engine.progress import watermarked, without_punctuation
 from penstock.engine.record import forget, recorded, remember
 from penstock.engine.results import built_with_watermark, conditions, results_of
 from penstock.engine.run import METRIC, Run
-from penstock.engine.schema import check_keys, check_window, lower_all
+from penstock.engine.schema import check_hashed, check_keys, check_window, lower_all
 from penstock.engine.step import Step, count_lost, quoted
 from penstock.engine.watermark import known_late, late_watermark
 from penstock.errors import PenstockError, UsageError, complaint
-from penstock.network.operators import Aggregate, Operator
+from penstock.network.operators import Aggregate, Operator, Source, upstream
 from penstock.network.query import Query
 from penstock.windows import (
     Density,
@@ -128,6 +128,7 @@ class WindowQuery:
         *,
         weight: float = 1.0,
         priority: int = 1,
+        floor: int | None = None,
     ) -> Self:
         """The same query, whose answers may come from a sample, with bounds for the error.
 
@@ -136,18 +137,28 @@ class WindowQuery:
             bounds: "variance", or "hoeffding" for the wider ones of the paper.
             weight: how much its error counts beside that of other queries.
             priority: its level; 1 is the highest, and a lower one gets what is left.
+            floor: rows that each group keeps in a window at least, about: rare groups keep all of
+                theirs, and heavy ones give more.
         """
-        return replace(self, answers=Approximate(confidence, bounds, weight, priority))
+        if floor is not None:
+            check_hashed(self.stream.rows, self.query.keys, "floor")
+        return replace(self, answers=Approximate(confidence, bounds, weight, priority, floor))
 
-    def subset(self, max_gap: int, *, weight: float = 1.0, priority: int = 1) -> Self:
+    def subset(
+        self, max_gap: int, *, per: Per = "window", weight: float = 1.0, priority: int = 1
+    ) -> Self:
         """The same query, of which windows may be missing; those that come are exact.
 
         Args:
             max_gap: how many windows in a row may be missing.
+            per: "window" leaves a window out for all groups; "group" for some of them, each group
+                by itself, so that some of the groups come in every window.
             weight: how much its loss counts beside that of other queries.
             priority: its level; 1 is the highest, and a lower one gets what is left.
         """
-        return replace(self, answers=Subset(max_gap, weight, priority))
+        if per == "group":
+            check_hashed(self.stream.rows, self.query.keys, "per='group'")
+        return replace(self, answers=Subset(max_gap, weight, priority, per))
 
     def results(self) -> Stream:
         """The answers as a stream, for filters and windows over windows.
@@ -181,6 +192,7 @@ class WindowQuery:
         Args:
             checkpoint: for a stream, the checkpointLocation that `writeStream` will be given.
         """
+        self._check_weights()
         if not self.stream.is_streaming:
             return self._compute(self._data(), self.evaluation, None, None)
         if not self.stream.rows.isStreaming:
@@ -194,6 +206,14 @@ class WindowQuery:
         query = self._timed[1]
         late = late_watermark(self.stream.rows.sparkSession, checkpoint, query)
         return self._compute(self._watermarked(), evaluation, late, accounts)
+
+    def _check_weights(self) -> None:
+        weighted = (one for one in upstream(self.stream.node) if isinstance(one, Source))
+        for source in weighted:
+            if source.weight is not None:
+                rule = f"must be in a network: rows of {source.name} have a weight"
+                hint = "ps.Network(query.approximate())"
+                raise UsageError(complaint("a query", rule, source.weight, hint))
 
     def _data(self) -> DataFrame:
         """The rows of a batch that are data; a processor parts them from punctuation itself."""

@@ -24,13 +24,15 @@ from penstock.network.query import LATE
 from penstock.network.run_table import confidence_of, run_of, sink_of
 from penstock.network.settings import (
     ANSWERS,
+    PER,
     AnswerKind,
+    Per,
     QuerySettings,
     RelationSettings,
     RunSettings,
     StreamSettings,
 )
-from penstock.network.stream_table import micros, progress_of, slack_of
+from penstock.network.stream_table import micros, progress_of, slack_of, weight_of
 from penstock.network.tables import ConfigError, Table, text_of, top_table
 from penstock.windows import Late
 
@@ -131,7 +133,7 @@ def _statistics_name_what_is_there(top: Table) -> None:
 
 def _stream(table: Table) -> StreamSettings:
     table.known(
-        *("source", "options", "event_time", "slack", "late", "order", "identity"),
+        *("source", "options", "event_time", "slack", "late", "order", "identity", "weight"),
         *("punctuation", "ordered_by", "row_slack", "heartbeat"),
     )
     return StreamSettings(
@@ -144,6 +146,7 @@ def _stream(table: Table) -> StreamSettings:
         progress_of(table),
         table.names("order"),
         table.names("identity"),
+        weight_of(table),
         table.place,
     )
 
@@ -152,7 +155,8 @@ def _outlined(one: StreamSettings) -> Source:
     order = one.order or ((one.event_time,) if one.event_time else ())
     slack = micros(one.slack)
     time, late, told = one.event_time, one.late, one.progress
-    return Source(one.name, time, slack, late, told, order, one.identity, Handle(one))
+    given = time, slack, late, told, order, one.identity
+    return Source(one.name, *given, Handle(one), weight=one.weight)
 
 
 def _relation(table: Table) -> RelationSettings:
@@ -178,12 +182,22 @@ def _definition(table: Table, *, delivered: bool) -> Definition:
 
 
 def _query(table: Table, answers: AnswerKind) -> QuerySettings:
-    table.known("cql", "weight", "priority", "answers", "max_gap", "confidence", "sink")
+    table.known(
+        "cql", "weight", "priority", "answers", "max_gap", "per", "confidence", "floor", "sink"
+    )
     own = cast("AnswerKind", table.choice("answers", *ANSWERS) or answers)
     gap = table.number("max_gap", whole=True)
     if gap is not None and own != "subset":
         rule = "must be left out where answers are not 'subset'"
         raise table.refused("max_gap", rule, 'or set answers = "subset"')
+    per = cast("Per | None", table.choice("per", *PER))
+    if per is not None and own != "subset":
+        rule = "must be left out where answers are not 'subset'"
+        raise table.refused("per", rule, 'or set answers = "subset"')
+    floor = table.number("floor", whole=True)
+    if floor is not None and own != "approximate":
+        rule = "must be left out where answers are not 'approximate'"
+        raise table.refused("floor", rule, 'or set answers = "approximate"')
     weight, priority = table.number("weight"), table.number("priority", whole=True)
     return QuerySettings(
         table.name,
@@ -194,4 +208,6 @@ def _query(table: Table, answers: AnswerKind) -> QuerySettings:
         1 if priority is None else int(priority),
         confidence_of(table, own),
         "answers" in table.values,
+        per or "window",
+        None if floor is None else int(floor),
     )

@@ -76,6 +76,7 @@ class Source:
         rows: the engine's DataFrame.
         origin: where the rows come from, if it was given as a source.
         never_shed: which rows are never dropped; None if any may be.
+        weight: the column that says how many rows a row stands for; None if each is one.
     """
 
     name: str
@@ -88,9 +89,11 @@ class Source:
     rows: Handle = field(repr=False)
     origin: Handle | None = field(default=None, repr=False, compare=False)
     never_shed: Expression | None = None
+    weight: str | None = None
 
     def __str__(self) -> str:
-        return f"stream {self.name}"
+        weighted = f" by {self.weight}" if self.weight is not None else ""
+        return f"stream {self.name}{weighted}"
 
 
 @dataclass(frozen=True, slots=True)

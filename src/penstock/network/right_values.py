@@ -39,6 +39,8 @@ RIGHT = {
     "weight": "2",
     "priority": "1",
     "max_gap": "5",
+    "per": '"group"',
+    "floor": "20",
     "sink": '{ format = "parquet", path = "answers" }',
     "rate": "50_000",
     "cost": "1e-6",

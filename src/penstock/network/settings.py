@@ -12,6 +12,9 @@ from penstock.windows import Late
 AnswerKind = Literal["approximate", "subset"]
 ANSWERS: tuple[AnswerKind, ...] = ("approximate", "subset")
 
+Per = Literal["window", "group"]
+PER: tuple[Per, ...] = ("window", "group")
+
 Mode = Literal["on", "monitor", "off"]
 MODES: tuple[Mode, ...] = ("on", "monitor", "off")
 
@@ -27,6 +30,7 @@ class StreamSettings:
         source: what kind of source it comes from, such as "kafka".
         options: of that source; `${NAME}` in them is a variable of the environment.
         slack: a duration, or a plain number where the event time is one.
+        weight: the column that says how many rows a row stands for; None if each is one.
         place: the file and the table.
     """
 
@@ -39,6 +43,7 @@ class StreamSettings:
     progress: Progress | None
     order: tuple[str, ...]
     identity: tuple[str, ...]
+    weight: str | None
     place: str = field(compare=False, repr=False)
 
 
@@ -66,6 +71,8 @@ class QuerySettings:
         priority: its level; 1 is the highest, and a lower one gets what is left.
         confidence: how often the exact answer is within the bounds; None if it is not said.
         asked: whether the query itself says what kind of answers it wants.
+        per: whether a window is left out for all groups, or for each by itself.
+        floor: rows that a group keeps in a window at least, about; None for no such thing.
     """
 
     name: str
@@ -76,6 +83,8 @@ class QuerySettings:
     priority: int = 1
     confidence: float | None = None
     asked: bool = False
+    per: Per = "window"
+    floor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How a stream says how far it is, in the words of a TOML file."""
+"""How far a stream is, and what its rows stand for, in the words of a TOML file."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def micros(slack: int | str) -> int:
     (2000000, 5)
     """
     return slack if isinstance(slack, int) else parse_duration(slack, "slack")
+
+
+def weight_of(table: Table) -> str | None:
+    """The column that says how many rows a row stands for."""
+    value = table.values.get("weight")
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise table.refused("weight", "must be the name of a column", 'such as weight = "w"')
+    return value
 
 
 def progress_of(table: Table) -> Progress | None:

@@ -18,14 +18,25 @@ _LOW, _HIGH = "_low", "_high"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value, and its bounds if it has some that are not the value itself."""
+    """A value, and its bounds if it has some that are not the value itself.
+
+    Args:
+        name: of the column.
+        value: the answer.
+        low: its lower bound.
+        high: its upper bound.
+        unknown: whether it is an estimate that has no bounds.
+    """
 
     name: str
     value: Any
     low: float | None = None
     high: float | None = None
+    unknown: bool = False
 
     def __str__(self) -> str:
+        if self.unknown:
+            return f"{words.value(self.value)} ± ?"
         if self.low is None or self.high is None:
             return words.value(self.value)
         return f"{words.value(self.value)} ± {words.value((self.high - self.low) / 2)}"
@@ -74,6 +85,8 @@ def answer(row: Mapping[str, Any]) -> Answer:
     ('12:00:10', 'a n 41 ± 2')
     >>> str(answer({"window_end": "12:00:10", "host": "a", "largest": 1500}))
     'host a largest 1,500'
+    >>> str(answer({"median": 7.0, "median_low": None, "median_high": 9.0, "exact": False}))
+    'median 7 ± ?'
     """
     bounded = [name for name in row if name + _LOW in row and name + _HIGH in row]
     hidden = {name + end for name in bounded for end in (_LOW, _HIGH)} | _ABOUT
@@ -84,8 +97,10 @@ def answer(row: Mapping[str, Any]) -> Answer:
         if name in groups:
             continue
         low, high = row.get(name + _LOW), row.get(name + _HIGH)
-        exact = low is None or high is None or low == high
-        figures.append(Figure(name, of) if exact else Figure(name, of, low, high))
+        if low is None or high is None:
+            figures.append(Figure(name, of, unknown=name in bounded and row.get("exact") is False))
+        else:
+            figures.append(Figure(name, of) if low == high else Figure(name, of, low, high))
     return Answer(_end(row.get("window_end")), groups, tuple(figures))
 
 

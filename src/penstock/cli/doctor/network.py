@@ -95,7 +95,8 @@ def _frame(network: Network, graph: Graph, spark: SparkSession, scratch: Path) -
     kinds = {name: kind for name, kind in network.kinds.items() if name in graph.queries}
     checkpoint = str(scratch / "doctor")
     plain = Part(graph, late_watermark(spark, checkpoint, query), _METRIC, (), kinds)
-    late = late_watermark(spark, checkpoint, query, plain.shared.places)
+    shared = plain.shared
+    late = late_watermark(spark, checkpoint, query, shared.places, more=shared.told)
     return Part(graph, late, _METRIC, (), kinds).frame()
 
 
