@@ -49,8 +49,17 @@ class Measured:
                 found += [ended - begin - (second + 1) for second in range(since, until)]
         return np.array(found)
 
-    def shed(self, asked: Mapping[str, float]) -> float:
-        """The share of the rows that queries asked for that was dropped.
+    def shed(self) -> float:
+        """The share of the rows that no query got: they were dropped where they entered."""
+        batches = {report["batchId"] for report in self.steady}
+        some = [status for status in self.run.history if status.batch in batches]
+        rows = sum(status.rows for status in some)
+        return sum(status.shed for status in some) / rows if rows else 0.0
+
+    def lost(self, asked: Mapping[str, float]) -> float:
+        """The share of the rows that queries asked for that they did not get.
+
+        Some rows are kept for one query and dropped on the way to another.
 
         Args:
             asked: query → the share of all rows that pass its filters.

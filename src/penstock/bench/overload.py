@@ -6,7 +6,10 @@ when it ended. What a row costs, kept or dropped, comes from straight lines thro
 whose rate rises: seconds = fixed + cost · rows.
 
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
+    shed        the share of rows that no query got
     least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one
+    not given   of the rows that each query asked for, the share that it did not get; a row may be
+                kept for one and dropped on the way to another that needs fewer
 """
 
 from __future__ import annotations
@@ -121,7 +124,7 @@ class Overload:
         measured = self._measured(run)
         times = measured.responses()
         truth = Truth(self.spark, rate)
-        shed = measured.shed(truth.asked)
+        shed = measured.shed()
         least = machine.least_shed(load)
         found: dict[str, object] = {
             "load": load,
@@ -133,6 +136,7 @@ class Overload:
             "shed": round(shed, 4),
             "least_shed": round(least, 4),
             "excess_shed": round(shed - least, 4),
+            "not_given": round(measured.lost(truth.asked), 4),
             "first_s": round(float(np.median(times[: len(times) // 10])), 2),
             "last_s": round(float(np.median(times[-len(times) // 10 :])), 2),
         }

@@ -40,7 +40,6 @@ class Control:
             seen = self.measure.last
             rows = 0.0 if seen is None else sum(self.measure.rows(seen).values())
             self.shedder.follow(batch, self.measure.newest, rows)
-        self.pulse.note_control(batch)
 
     def take(self, reports: list[dict[str, Any]], *, ended: bool = False) -> None:
         """Enters what Spark has told into the books.

@@ -80,6 +80,8 @@ class Regulation:
         self._note_rates(last)
         collected = self.pulse.collecting(began, last)
         overhead = self.pulse.overhead(last)
+        # What follows from here on, the decision itself included, is part of the overhead.
+        self.pulse.note_control(batch)
         rows = rows_of_batch(self.shedder.checkpoint, batch, self.measure.part.graph.sources)
         if rows is None and last is not None:
             rows = self._expected(began - last.began)
