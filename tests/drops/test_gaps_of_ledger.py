@@ -11,18 +11,18 @@ from penstock.drops.ledger import Fate
 ENTRIES = [
     {"query": q, "window_start": end - 10, "window_end": end, "fate": fate}
     for q in ("a", "b")
-    for end, fate in zip(range(10, 80, 10), [*Fate], strict=True)
+    for end, fate in zip(range(10, 90, 10), [*Fate], strict=True)
 ]
 
 
 def test_gaps_are_windows_that_had_rows_and_no_answer():
-    missing = [(10, 20), (20, 30), (30, 40), (40, 50)]
-    assert [fate.value for fate in Fate][1:5] == ["dropped", "revoked", "skipped", "lost"]
+    missing = [(20, 30), (30, 40), (40, 50), (50, 60)]
+    assert [fate.value for fate in Fate][2:6] == ["dropped", "revoked", "skipped", "lost"]
     assert gaps([*reversed(ENTRIES), *ENTRIES]) == {"a": missing, "b": missing}
     # Two stretches of time that touch have each window once.
-    assert gaps(ENTRIES, until=30)["a"] == missing[:2]
-    assert gaps(ENTRIES, since=30)["a"] == missing[2:]
-    assert gaps(ENTRIES, since=50) == {}
+    assert gaps(ENTRIES, until=40)["a"] == missing[:2]
+    assert gaps(ENTRIES, since=40)["a"] == missing[2:]
+    assert gaps(ENTRIES, since=60) == {}
 
 
 spans = st.lists(

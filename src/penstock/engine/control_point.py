@@ -38,7 +38,7 @@ class Control:
             if self.regulation is not None:
                 self.regulation.decide(batch)
             seen = self.measure.last
-            rows = 0.0 if seen is None else sum(self.measure.rows(seen).values())
+            rows = None if seen is None else sum(self.measure.rows(seen).values())
             self.shedder.follow(batch, self.measure.newest, rows)
 
     def take(self, reports: list[dict[str, Any]], *, ended: bool = False) -> None:

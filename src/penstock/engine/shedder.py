@@ -78,6 +78,7 @@ class _Record:
         span: how far a batch goes, in microseconds.
         lost: the batch from which on it is not known what was dropped before; None as a rule.
         sizes: of queries with a floor, what their groups had in the last windows.
+        large: whether it was expected to be a large batch.
     """
 
     decisions: Decisions = field(default_factory=Decisions)
@@ -86,6 +87,7 @@ class _Record:
     span: int = 0
     lost: int | None = None
     sizes: Mapping[str, Buckets] = field(default_factory=dict)
+    large: bool = False
 
 
 @dataclass
@@ -141,6 +143,7 @@ class Shedder:
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
+        self._large = last.large
         self._sizes = dict(last.sizes)
         self._check_strides()
         if done and found == [None, None]:
@@ -163,21 +166,19 @@ class Shedder:
                 hint = "run with drop=0 until the open windows have closed, and change it then"
                 raise UsageError(complaint(f"max_gap of {name}", rule, target.max_gap, hint))
 
-    def follow(self, batch: int, newest: int | None, rows: float = 0.0) -> None:
+    def follow(self, batch: int, newest: int | None, rows: float | None = None) -> None:
         """Writes what the next batch shall do.
 
         Args:
             batch: the one that is ending.
             newest: the largest event time that this process has seen, in microseconds, if any.
-            rows: of the last batch that this process has seen.
+            rows: of the last batch that this process has seen, if any.
         """
-        told = rows_of_batch(self.checkpoint, batch, self.part.graph.sources)
-        self._large = (rows if told is None else sum(told.values())) >= LARGE
         if self._read(batch) is None:
             self.dropping.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
         try:
-            self._write(batch + 1, newest)
+            self._write(batch + 1, newest, rows)
         except (UsageError, OSError) as error:
             self._tell(
                 f"the plan of batch {batch + 1} cannot be written, it drops nothing: {error}"
@@ -269,13 +270,20 @@ class Shedder:
                 self._span = max(newest - self._newest, self._span // 2)
             self._newest = max(newest, self._newest or newest)
 
-    def _write(self, batch: int, seen: int | None = None) -> None:
+    def _is_large(self, batch: int, seen: float | None) -> bool:
+        """Whether the batch after this one is expected to be large; as the last one, if unknown."""
+        told = rows_of_batch(self.checkpoint, batch, self.part.graph.sources)
+        rows = seen if told is None else sum(told.values())
+        return self._large if rows is None else rows >= LARGE
+
+    def _write(self, batch: int, seen: int | None = None, rows: float | None = None) -> None:
         with self._lock:
             plan, mode, until = self.plan, self.mode, self._skip
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
         self._reach(mark)
+        self._large = self._is_large(batch - 1, rows)
         # What was dropped while rows were dropped stays so, whatever the mode is now.
         self.state = self._advanced(self.state, plan if mode == "on" else Plan(), batch, mark)
         if until is not None:
@@ -287,8 +295,9 @@ class Shedder:
         if mode == "monitor":
             would = self._advanced(self._would or self.state, plan, batch, mark)
         self._would = would
-        # The watermark knows of the last batch that may have dropped by a lost record.
-        if self._lost is not None and batch > self._lost and self._newest is not None:
+        # The watermark knows of the last batch that may have dropped by a lost record, and of the
+        # one after it, which dropped nothing: what was dropped before the watermark was earlier.
+        if self._lost is not None and batch > self._lost + 1 and self._newest is not None:
             # Spark tells times in whole milliseconds, rounded down.
             self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1000)
             self._lost = None
@@ -449,7 +458,7 @@ class Shedder:
     def _read(self, batch: int) -> _Record | None:
         try:
             values: dict[str, Any] = unseal(KIND, VERSION, self._folder.read(str(batch)))
-            Orders.from_json(values["orders"])
+            orders = Orders.from_json(values["orders"])
             would = values.get("would")
             return _Record(
                 Decisions.from_json(values["decisions"]),
@@ -458,6 +467,7 @@ class Shedder:
                 values.get("span", 0),
                 values.get("lost"),
                 from_json(values.get("sizes", {})),
+                orders.large,
             )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None
