@@ -95,7 +95,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.python.unix.domain.socket.enabled", "true")
-        .config(map=FILES)
+        .config(map=dict(FILES))
     )
     # A running session cannot be given them any more.
     connector = jars("connector")
