@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 FIG1 = """
-latency = "4 seconds"
+latency = "{latency}"
 
 [control]
 servers = "{servers}"
 topic = "{control}"
 mode = "{mode}"
-name = "fig1"
+name = "{name}"
 
 [node.A]
 [node.B]
 
 [input.left]
-rate = 1.0
-most = 3.0
+rate = {rate}
+most = {most}
 source = "kafka"
 event_time = "ts"
 slack = "1 second"
@@ -28,8 +28,8 @@ schema = "ts timestamp, n bigint"
 starting = "earliest"
 
 [input.right]
-rate = 1.0
-most = 3.0
+rate = {rate}
+most = {most}
 source = "kafka"
 event_time = "ts"
 slack = "1 second"
@@ -43,34 +43,34 @@ starting = "earliest"
 [box.a1]
 node = "A"
 from = "left"
-cost = 1.0
+cost = {cost1}
 cql = "SELECT ts, n FROM left WHERE n >= 0"
 
 [box.a2]
 node = "A"
 from = "right"
-cost = 2.0
+cost = {cost2}
 cql = "SELECT * FROM right"
 
 [box.b1]
 node = "B"
 from = "a1"
-cost = 3.0
+cost = {cost3}
 cql = "SELECT count(*) AS rows, sum(n) AS total FROM a1 [RANGE 2 seconds SLIDE 1 second WATTR ts]"
 
 [box.b2]
 node = "B"
 from = "a2"
-cost = 1.0
+cost = {cost1}
 cql = "SELECT count(*) AS rows, sum(n) AS total FROM a2 [RANGE 1 second SLIDE 1 second WATTR ts]"
 
 [output.first]
 from = "b1"
-answers = "{answers}"{gap}
+answers = "{answers}"{gap}{first}
 
 [output.second]
 from = "b2"
-answers = "{answers}"{gap}
+answers = "{answers}"{gap}{second}
 """
 
 
@@ -82,15 +82,24 @@ def fig1(
     left: str = "left",
     right: str = "right",
     answers: str = "subset",
+    unit: float = 1.0,
+    out: str = "",
+    latency: str = "4 seconds",
+    name: str = "fig1",
 ) -> str:
-    """The text of the file."""
+    """The text of the file.
+
+    Args:
+        unit: seconds that the cheapest box takes for a row.
+        out: a folder for the answers; "" for none.
+    """
+    sinks = {
+        name: f'\nsink = {{ format = "parquet", path = "{out}/{name}" }}' if out else ""
+        for name in ("first", "second")
+    }
     gap = "\nmax_gap = 3" if answers == "subset" else ""
-    return FIG1.format(
-        servers=servers,
-        control=control,
-        mode=mode,
-        left=left,
-        right=right,
-        answers=answers,
-        gap=gap,
-    )
+    costs = {f"cost{times}": times * unit for times in (1, 2, 3)}
+    rates = {"rate": 1 / unit, "most": 3 / unit}
+    topics = {"left": left, "right": right, "control": control, "servers": servers}
+    words = {"mode": mode, "answers": answers, "gap": gap, "latency": latency, "name": name}
+    return FIG1.format(**sinks, **costs, **rates, **topics, **words)

@@ -83,18 +83,23 @@ class Coordinator:
         if now - self._looked < EVERY:
             return []
         self._looked = now
-        # What enters from outside is what is planned for; before it is measured, what was said.
         believed = learnt(self.network, self.snapshots, self._period)
         self._solving = Solving(believed)
-        chosen = self.phases.observe(believed.rates) if self.snapshots else None
+        chosen = self.phases.observe(believed.rates) if self._measured else None
         if chosen is not None:
             self._told = self._solving.found
         elif self.phases.choice is None and self._told is not NOTHING:
             self._told = NOTHING
-        elif now - self._said < AGAIN or not self.snapshots:
+        elif now - self._said < AGAIN or not self._measured:
             return []
         self._said = now
         return [self.mailbox.write("plan", self._told.body())]
+
+    @property
+    def _measured(self) -> bool:
+        """Whether it is known how many rows come: before that, nothing is dropped."""
+        known = {name for one in self.snapshots.values() for name in one.streams}
+        return known.issuperset(self.network.input)
 
     def _select(self, rates: Mapping[str, float]) -> Choice | None:
         return self._solving.select(rates)

@@ -20,7 +20,7 @@ node, can be a drop of its windows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -143,6 +143,20 @@ class Pipeline:
             if not found.get("weight", 1.0):
                 del found["weight"]
         return found
+
+    def size(self, node: str) -> tuple[int | None, int | None]:
+        """Cores of a node, and GiB of memory; None for as much as there is."""
+        table = self.top.table("node").table(node)
+        cores, memory = table.number("cores", whole=True), table.number("memory", whole=True)
+        return None if cores is None else int(cores), None if memory is None else int(memory)
+
+    def planned_by(self, mode: str) -> Pipeline:
+        """The same pipeline in another mode.
+
+        Args:
+            mode: one of `MODES`.
+        """
+        return replace(self, control=replace(self.control, mode=cast("Mode", mode)))
 
     @cached_property
     def relation_tables(self) -> Mapping[str, Any]:
