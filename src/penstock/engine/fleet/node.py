@@ -299,6 +299,7 @@ class NodeRun:
             "target": self.pipeline.latency,
             "keeps": {str(place): share for place, share in self.member.keeps.items()},
             "costs": {} if seen is None else {n: o.cost for n, o in seen.operators.items()},
+            "fixed_share": 0.0 if seen is None else seen.costs.fixed / self.pipeline.period,
             "rates": {} if seen is None else {n: s.rate for n, s in seen.streams.items()},
             "ignored": self.mailbox.ignored,
             "reports": list(self.mailbox.reports),
