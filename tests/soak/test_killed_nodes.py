@@ -130,4 +130,4 @@ def test_no_answer_is_wrong_and_no_row_is_lost(running: Running) -> None:
     assert sum(accounts[box]["shed"] for box in accounts) > 0
     answered = fleet.report("B")["accounts"]
     for of in answered.values():
-        assert of["rows"] == of.get("taken", of["rows"] - of.get("shed", 0)) + of.get("shed", 0)
+        assert of["rows_in"] == of["shed_at_stream"] + of["shed_on_the_way"] + of["taken"]

@@ -261,7 +261,7 @@ def nodes_table(result: dict[str, Any]) -> Table:
     if "coordinator" in (told := result.get("spark", {})):
         alone, best = told["uncoordinated"], told["optimum"]
         shown.caption += (
-            f"\nTwo Spark applications: {alone:,.0f} rows/s at the outputs when each node sheds for "
+            f"\nTwo Spark applications: {alone:,.0f} rows/s at the outputs if each node sheds for "
             f"itself, {told['coordinator']:,.0f} with a coordinator, {told['peer']:,.0f} among "
             f"peers; {best:,.0f} is the optimum."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,14 +19,16 @@ from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import RUN, Size, running_spark
 from penstock.cli.watch import interrupts
+from penstock.engine.fleet.bus import BusDown
 from penstock.engine.fleet.node import NodeRun
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.fleet.pipeline import MODES, Pipeline, read_pipeline
 
 EXAMPLE = "Example: penstock node examples/nodes/pipeline.toml --node A"
 
-_TURN = 0.25
-"""Seconds from one look at the control topic to the next."""
+_TURN, _PAUSE = 0.25, 2.0
+"""Seconds from one look at the control topic to the next, and until a broker is looked for again.
+"""
 
 
 def node(
@@ -95,10 +98,9 @@ def say(name: str) -> Callable[[str], None]:
 
 def _watched(run: NodeRun, seconds: float | None, report: Path | None) -> None:
     began = time.monotonic()
-    run.start()
-    run.log("running")
     try:
         with interrupts() as came:
+            _started(run, came)
             while not came.wait(_TURN):
                 run.turn()
                 if report is not None:
@@ -111,6 +113,19 @@ def _watched(run: NodeRun, seconds: float | None, report: Path | None) -> None:
             _write(report, run)
         run.log(f"ended: {json.dumps(run.report()['accounts'])}")
         run.stop()
+
+
+def _started(run: NodeRun, came: threading.Event) -> None:
+    """Starts a node as soon as there is a broker."""
+    while not came.is_set():
+        try:
+            run.start()
+        except BusDown as error:
+            run.log(f"waits: {error}")
+            came.wait(_PAUSE)
+        else:
+            run.log("running")
+            return
 
 
 def _write(path: Path, run: NodeRun) -> None:

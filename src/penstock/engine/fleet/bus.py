@@ -84,9 +84,8 @@ class Bus:
             if name in there and len(there[name].partitions) > 1:
                 rule = "must have one partition, for its end to stand behind all of its rows"
                 raise UsageError(complaint(f"topic {name}", rule, len(there[name].partitions)))
-        for name, done in admin.create_topics(
-            [NewTopic(name, 1) for name in topics if name not in there] or [NewTopic(topics[0], 1)]
-        ).items():
+        new = [NewTopic(name, 1) for name in dict.fromkeys(topics) if name not in there]
+        for name, done in (admin.create_topics(new) if new else {}).items():
             try:
                 done.result(_PATIENCE)
             except ck.KafkaException as error:

@@ -129,7 +129,7 @@ class NodeRun:
         topics = [self.pipeline.topic(n) for n in (*handed, *inputs) if n in self._boxes]
         self.bus.create([control.topic, *topics])
         links = Links.of(self.pipeline, SparkSession.active(), self.environ)
-        self.hear(self.bus.catch_up())
+        self._remember(self.bus.catch_up())
         if self.pipeline.relays(self.node):
             where = f"{self.checkpoint}/relays"
             self.relay = Relay(links, self.node, where, self.bus, self.mailbox, self._keeps)
@@ -168,6 +168,18 @@ class NodeRun:
                 message = self.mailbox.read(data)
                 if message is not None:
                     self._send(self._heard(message))
+
+    def _remember(self, messages: list[bytes]) -> None:
+        """Takes note of what was said before: of plans the last one, of tables nothing."""
+        last: Message | None = None
+        for data in messages:
+            message = self.mailbox.read(data)
+            if message is not None and message.kind == "dropped":
+                self._heard(message)
+            elif message is not None and message.kind == "plan":
+                last = message
+        if last is not None:
+            self._send(self.member.hear(last))
 
     def _heard(self, message: Message) -> list[bytes]:
         if message.kind != "dropped":

@@ -42,6 +42,8 @@ from penstock.fleet.dropped import announced
 from penstock.fleet.gates import Gate, Seen, decided
 from penstock.fleet.messages import Mailbox
 from penstock.network.operators import Operator, Source, upstream
+from penstock.sources.kafka import KEPT
+from penstock.sources.malformed import MALFORMED
 
 _log = logging.getLogger(__name__)
 
@@ -135,17 +137,23 @@ class Relay:
         """The rows of all streams, each in a column of its own."""
         parts = []
         for number, source in enumerate(self.sources.values()):
-            rows = source.rows.of
-            assert isinstance(rows, DataFrame)  # noqa: S101 - only DataFrames are put there
+            rows = self._needed(source)
             columns = [F.lit(number).alias("number")]
             for other, one in enumerate(self.sources.values()):
-                of = one.rows.of
-                assert isinstance(of, DataFrame)  # noqa: S101 - as above
+                of = self._needed(one)
                 kind = F.lit(None).cast(of.select(F.struct("*")).schema[0].dataType)
                 value = F.struct("*") if other == number else kind
                 columns.append(value.alias(f"s{other}"))
             parts.append(rows.select(*columns))
         return reduce(DataFrame.union, parts)
+
+    def _needed(self, source: Source) -> DataFrame:
+        """The rows of a stream, without the bytes of their records if no query names them."""
+        rows = source.rows.of
+        assert isinstance(rows, DataFrame)  # noqa: S101 - only DataFrames are put there
+        texts = [self.links.pipeline.definitions[box].text.lower() for box in self.boxes]
+        unread = {*KEPT, MALFORMED} - set(source.identity)
+        return rows.drop(*(n for n in unread if not any(n in text for text in texts)))
 
     def _take(self, batch: DataFrame, number: int) -> None:
         """The whole of a batch, up to its control point."""
