@@ -15,7 +15,7 @@ from penstock.fleet.pipeline import parse_pipeline
 from penstock.nodes.splits import Location
 from tests.fleet.pipelines import fig1
 
-PATIENCE = 90
+PATIENCE = 60
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = "ts timestamp, n bigint"
 HALF = {Location("left", ("a1",)): 0.5, Location("right", ("a2",)): 0.3}

@@ -34,6 +34,7 @@ from penstock.network.tables import ConfigError, Table, text_of, top_table
 from penstock.nodes.config import nodes_of
 from penstock.nodes.model import Network
 from penstock.nodes.parts import Box, Output
+from penstock.windows.durations import SECOND
 
 Mode = Literal["coordinator", "peers", "alone"]
 MODES: tuple[Mode, ...] = ("coordinator", "peers", "alone")
@@ -83,7 +84,12 @@ class Pipeline:
     @property
     def latency(self) -> float:
         """The target of each node, in seconds."""
-        return (self.run.latency or 0) / 1e6
+        return (self.run.latency or 0) / SECOND
+
+    @property
+    def interval(self) -> float:
+        """Seconds from one batch to the next, if there is time."""
+        return (self.run.trigger or SECOND) / SECOND
 
     @property
     def period(self) -> float:

@@ -41,8 +41,8 @@ class Bearing:
         streams = list(dict.fromkeys(gate.stream for gate in gates))
         kinds = dict.fromkeys(costs, "box")
         self.statistics = Statistics(kinds, streams, prior=Prior(_FIXED, costs), warmup=WARMUP)
-        self.control = SeamlessBatches(pipeline.latency)
-        self.pulse = Pulse()
+        self.control = SeamlessBatches(pipeline.latency, interval=pipeline.interval)
+        self.pulse = Pulse(pipeline.interval)
         self.responses: list[float] = []
         self._own = 1.0
         self._out: dict[str, float] = {}

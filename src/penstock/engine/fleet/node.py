@@ -144,8 +144,7 @@ class NodeRun:
         return self.pipeline.network.box
 
     def _begin(self) -> None:
-        every = self.pipeline.run.trigger
-        trigger = {"processingTime": f"{(every or 0) // 1000} milliseconds"}
+        trigger = {"processingTime": f"{int(self.pipeline.interval * 1000)} milliseconds"}
         self._started = time.monotonic()
         if self.relay is not None:
             self.relay.start(trigger)

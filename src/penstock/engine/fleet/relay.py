@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -48,8 +48,9 @@ from penstock.sources.malformed import MALFORMED
 _log = logging.getLogger(__name__)
 
 HEADER = "penstock-batch-id"
-_KEY, _STAYS, _TIME = "handed_key", "handed_stays", "handed_time"
-_COUNTS = ("rows", "kept", "shed", "no_time")
+_KEY, _TIME, _FATE, _UP_TO = "handed_key", "handed_time", "handed_fate", "handed_promise"
+_FATES = ("kept", "shed", "no_time")
+_COUNTS = ("rows", *_FATES)
 _EARLIER = 60_000
 """Milliseconds by which clocks may differ."""
 
@@ -158,41 +159,51 @@ class Relay:
     def _take(self, batch: DataFrame, number: int) -> None:
         """The whole of a batch, up to its control point."""
         spark = batch.sparkSession
-        # A branch that Spark finds empty on the way would be left out, and its counts with it.
-        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        spark.conf.set("spark.sql.adaptive.enabled", "false")  # there is nothing to adapt to
         self.bearing.enter()
-        several = len(self.gates) > 1
-        batch = batch.persist() if several else batch
+        # Rows are counted, and then go to each box: they are read once.
+        batch = batch.persist()
         try:
-            looks = [Observation() for _ in self.gates]
-            out = self._out(batch, looks, number)
+            told = spark.createDataFrame([(as_row(self.record.orders),)], f"orders {TYPE}")
+            entering = [self._entering(batch, gate, told.scalar()) for gate in self.gates]
+            looks = _counted(entering)
+            out = self._out(entering, told.scalar(), number)
             if number == self._again:
                 out = out.join(self._written(spark, number), ["topic", "key"], "left_anti")
             control = self.links.pipeline.control
             options = {"kafka.acks": "all", **control.options}
             options["kafka.bootstrap.servers"] = control.servers
             out.write.format("kafka").options(**options).save()
-            seen = [look.get for look in looks]
         finally:
-            if several:
-                batch.unpersist()
-        self._end(number, seen)
+            batch.unpersist()
+        self._end(number, looks)
 
-    def _out(self, batch: DataFrame, looks: list[Observation], number: int) -> DataFrame:
+    def _entering(self, batch: DataFrame, gate: Gate, told: Column) -> DataFrame:
+        """The records of a stream, each with what becomes of it at a gate."""
+        place, source = self.gates.index(gate), self.sources[gate.stream]
+        number = list(self.sources).index(source.name)
+        rows = batch.where(F.col("number") == number).select(f"s{number}.*")
+        time = F.unix_micros(F.col(quoted(source.event_time or "")))
+        u = chance([F.col(quoted(name)) for name in source.identity])
+        stay = stays(F.get(told["folds"], F.lit(place)), u, time)
+        fate = F.when(time.isNull(), "no_time").when(stay, "kept").otherwise("shed")
+        up_to = F.lit(None).cast("bigint")
+        if source.name in self.links.queries:
+            up_to = F.unix_micros(UP_TO)
+            fate = F.when(F.col(UP_TO).isNotNull(), "promise").otherwise(fate)
+        return rows.select("*", time.alias(_TIME), fate.alias(_FATE), up_to.alias(_UP_TO))
+
+    def _out(self, entering: list[DataFrame], told: Column, number: int) -> DataFrame:
         """All records that a batch hands on."""
-        spark = batch.sparkSession
-        orders = self.record.orders
-        told = spark.createDataFrame([(as_row(orders),)], f"orders {TYPE}").scalar()
         found = []
         for box in self.boxes:
-            query = self.queries[box]
             known: dict[Operator, DataFrame] = {}
             for place, gate in enumerate(self.gates):
                 if gate.box == box:
                     source = self.sources[gate.stream]
-                    known[source] = self._entering(batch, source, place, told, looks[place])
-            rows = built(carrying(query.node, (WEIGHT, _KEY)), known)
-            # A row of the same input may come through several boxes, each with a topic of its own.
+                    share = F.get(told["keeps"], F.lit(place))
+                    known[source] = self._kept(entering[place], source, gate, share)
+            rows = built(carrying(self.queries[box].node, (WEIGHT, _KEY)), known)
             columns = [F.col(quoted(name)) for name in self.links.columns(box)]
             row = F.struct(*columns, F.col(WEIGHT))
             header = F.struct(
@@ -209,38 +220,14 @@ class Relay:
             )
         return reduce(DataFrame.union, found)
 
-    def _entering(
-        self, batch: DataFrame, source: Source, place: int, told: Column, look: Observation
-    ) -> DataFrame:
-        """The rows of a stream that pass a gate; all are counted."""
-        number = list(self.sources).index(source.name)
-        rows = batch.where(F.col("number") == number).select(f"s{number}.*")
-        time = F.unix_micros(F.col(quoted(source.event_time or "")))
-        names = [F.col(quoted(name)) for name in source.identity]
-        gate = self.gates[place]
-        order = F.get(told["folds"], F.lit(place))
+    def _kept(self, rows: DataFrame, source: Source, gate: Gate, share: Column) -> DataFrame:
+        """The rows that pass a gate, with what they stand for and what tells them apart."""
         link = source.name in self.links.queries
-        is_row = F.col(UP_TO).isNull() if link else F.lit(True)
         weight = F.coalesce(F.col(WEIGHT), F.lit(1.0)) if link else F.lit(1.0)
-        rows = rows.withColumn(_TIME, F.when(is_row, time)).withColumn(
-            _STAYS, F.coalesce(stays(order, chance(names), time), F.lit(True))
-        )
-        kept = is_row & F.col(_TIME).isNotNull() & F.col(_STAYS)
-        shed = is_row & F.col(_TIME).isNotNull() & ~F.col(_STAYS)
-        up_to = F.max(F.unix_micros(UP_TO)) if link else F.lit(None).cast("bigint")
-        rows = rows.observe(
-            look,
-            F.count(F.when(is_row, 1)).alias("rows"),
-            F.count(F.when(kept, 1)).alias("kept"),
-            F.count(F.when(shed, 1)).alias("shed"),
-            F.count(F.when(is_row & F.col(_TIME).isNull(), 1)).alias("no_time"),
-            F.max(_TIME).alias("newest"),
-            (F.max(up_to) if not link else up_to).alias("up_to"),
-        )
-        share = F.get(told["keeps"], F.lit(place))
-        key = F.concat_ws("/", F.lit(source.name), *(c.cast("string") for c in names))
-        rows = rows.where(kept).drop(_TIME, _STAYS)
+        names = [F.col(quoted(name)).cast("string") for name in source.identity]
         stands_for = weight / share if gate.kind == "approximate" else weight
+        rows = rows.where(F.col(_FATE) == "kept").drop(_TIME, _FATE, _UP_TO)
+        key = F.concat_ws("/", F.lit(source.name), *names)
         return rows.withColumn(WEIGHT, stands_for).withColumn(_KEY, key)
 
     def _written(self, spark: SparkSession, number: int) -> DataFrame:
@@ -317,6 +304,22 @@ class Relay:
     def _tell(self, problem: str) -> None:
         self.problems.append(problem)
         _log.warning(problem)
+
+
+def _counted(entering: list[DataFrame]) -> list[dict[str, Any]]:
+    """What became of the rows at each gate, and how far they have come; one job for all."""
+    each = [
+        rows.agg(
+            F.lit(place).alias("place"),
+            F.count(F.when(F.col(_FATE) != "promise", 1)).alias("rows"),
+            *(F.count(F.when(F.col(_FATE) == fate, 1)).alias(fate) for fate in _FATES),
+            F.max(F.when(F.col(_FATE) != "promise", F.col(_TIME))).alias("newest"),
+            F.max(_UP_TO).alias("up_to"),
+        )
+        for place, rows in enumerate(entering)
+    ]
+    found = [row.asDict() for row in reduce(DataFrame.union, each).collect()]
+    return sorted(found, key=lambda one: one["place"])
 
 
 def _added(
