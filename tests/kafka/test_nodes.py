@@ -10,6 +10,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.engine.fleet.node import NodeRun
+from penstock.engine.fleet.report import report
 from penstock.fleet.member import Alone
 from penstock.fleet.pipeline import parse_pipeline
 from penstock.nodes.splits import Location
@@ -116,7 +117,7 @@ def test_windows_that_are_dropped_upstream_are_missing_and_no_other_is_wrong(
         got, wanted = answers(spark, tmp_path / folder), exact(spark, broker, topic, *of)
         assert got
         assert got.items() <= wanted.items()
-        accounts = a.report()["accounts"][box]
+        accounts = report(a)["accounts"][box]
         assert accounts["rows"] == 1600 == accounts["kept"] + accounts["shed"]
         assert accounts["shed"] > 300
         assert b.withheld.runs("b1" if box == "a1" else "b2")

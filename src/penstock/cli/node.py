@@ -21,6 +21,7 @@ from penstock.cli.session import RUN, Size, running_spark
 from penstock.cli.watch import interrupts
 from penstock.engine.fleet.bus import BusDown
 from penstock.engine.fleet.node import NodeRun
+from penstock.engine.fleet.report import report as report_of
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.fleet.pipeline import MODES, Pipeline, read_pipeline
 
@@ -111,7 +112,7 @@ def _watched(run: NodeRun, seconds: float | None, report: Path | None) -> None:
         run.stop_streams()
         if report is not None:
             _write(report, run)
-        run.log(f"ended: {json.dumps(run.report()['accounts'])}")
+        run.log(f"ended: {json.dumps(report_of(run)['accounts'])}")
         run.stop()
 
 
@@ -130,7 +131,7 @@ def _started(run: NodeRun, came: threading.Event) -> None:
 
 def _write(path: Path, run: NodeRun) -> None:
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(run.report()), encoding="utf-8")
+    part.write_text(json.dumps(report_of(run)), encoding="utf-8")
     part.replace(path)
 
 

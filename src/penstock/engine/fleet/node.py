@@ -20,10 +20,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.control.snapshot import Snapshot
-from penstock.drops.sealed import seal, unseal
-from penstock.engine.files import Folder
 from penstock.engine.fleet.answering import Answering
 from penstock.engine.fleet.bus import Bus, BusDown
+from penstock.engine.fleet.last_plan import LastPlan
 from penstock.engine.fleet.links import Links
 from penstock.engine.fleet.relay import Relay
 from penstock.errors import (
@@ -40,12 +39,10 @@ from penstock.fleet.member import Alone, Follower, Member
 from penstock.fleet.messages import COORDINATOR, Mailbox, Message
 from penstock.fleet.neighbour import Neighbour
 from penstock.fleet.pipeline import Pipeline
-from penstock.fleet.plans import NOTHING, Handed
 from penstock.network.secrets import filled
 
 _log = logging.getLogger(__name__)
 
-_PLAN, _KIND, _VERSION = "fleet", "plan", 1
 _PAUSE, _SHORT, _TRIES = 2.0, 20.0, 5
 """Seconds before a stream is started again; one that ran for less than so many seconds has failed
 at once, and is given up after so many times."""
@@ -102,6 +99,7 @@ class NodeRun:
         self.mailbox = Mailbox(
             self.pipeline.control.name, self.node, [*others, COORDINATOR], time.time
         )
+        self._plans = LastPlan(self.checkpoint)
         self.member = self._member()
         self._lock = threading.RLock()
 
@@ -109,7 +107,7 @@ class NodeRun:
         pipeline = self.pipeline
         match pipeline.control.mode:
             case "coordinator":
-                return Follower(self.mailbox, time.time, self.log, self._last())
+                return Follower(self.mailbox, time.time, self.log, self._plans.last())
             case "peers":
                 return Neighbour(
                     pipeline.network,
@@ -209,7 +207,8 @@ class NodeRun:
         self._send(said)
         if self.answering is not None:
             self.answering.hold(self.member.keeps)
-        self._keep_plan()
+        if isinstance(self.member, Follower):
+            self._plans.keep(self.member.plan)
         self._supervise()
 
     def snapshot(self) -> Snapshot | None:
@@ -269,21 +268,6 @@ class NodeRun:
                 return StreamFailed(f"node {self.node}: {words}", trace=str(error))
         return None if queries else StreamFailed(f"node {self.node} has no stream")
 
-    def _last(self) -> Handed:
-        try:
-            values = unseal(_KIND, _VERSION, Folder(self.checkpoint, _PLAN).read("plan"))
-            return Handed.of(values)
-        except (RecordDamaged, OSError):
-            return NOTHING
-
-    def _keep_plan(self) -> None:
-        if isinstance(self.member, Follower) and self.member.plan is not self._kept:
-            content = seal(_KIND, _VERSION, self.member.plan.body()).encode()
-            Folder(self.checkpoint, _PLAN).write("plan", content)
-            self._kept = self.member.plan
-
-    _kept: Handed = NOTHING
-
     def stop_streams(self) -> None:
         """Ends all streams; they can be started again."""
         if self.relay is not None and self.relay.query is not None:
@@ -295,23 +279,3 @@ class NodeRun:
         """Ends all."""
         self.stop_streams()
         self.bus.close()
-
-    def report(self) -> dict[str, Any]:
-        """What became of rows, and what was ignored, as plain values."""
-        seen = self.snapshot()
-        p95 = [one.p95() for one in (self.relay and self.relay.bearing, self.answering) if one]
-        return {
-            "node": self.node,
-            "accounts": {
-                **(dict(self.relay.accounts) if self.relay is not None else {}),
-                **(self.answering.accounts if self.answering is not None else {}),
-            },
-            "p95": max((p for p in p95 if p is not None), default=None),
-            "target": self.pipeline.latency,
-            "keeps": {str(place): share for place, share in self.member.keeps.items()},
-            "costs": {} if seen is None else {n: o.cost for n, o in seen.operators.items()},
-            "fixed_share": 0.0 if seen is None else seen.costs.fixed / self.pipeline.period,
-            "rates": {} if seen is None else {n: s.rate for n, s in seen.streams.items()},
-            "ignored": self.mailbox.ignored,
-            "reports": list(self.mailbox.reports),
-        }
