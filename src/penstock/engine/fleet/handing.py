@@ -168,7 +168,8 @@ class Handing:
     def _kept(self, rows: DataFrame, source: Source, gate: Gate, share: Column) -> DataFrame:
         """The rows that pass a gate, with what they stand for and what tells them apart."""
         link = source.name in self.links.queries
-        weight = F.coalesce(F.col(WEIGHT), F.lit(1.0)) if link else F.lit(1.0)
+        own = getattr(source, "weight", None) or (WEIGHT if link else None)
+        weight = F.coalesce(F.col(quoted(own)), F.lit(1.0)) if own else F.lit(1.0)
         names = [F.col(quoted(name)).cast("string") for name in source.identity]
         stands_for = weight / share if gate.kind == "approximate" else weight
         rows = rows.where(F.col(_FATE) == "kept").drop(_TIME, _FATE, _UP_TO)
