@@ -129,7 +129,7 @@ class Two:
         assert not [line for line in self.lines if line.startswith("failed")]
 
     def balanced(self, box: str) -> dict[str, int]:
-        accounts = report(self.a)["accounts"][box]
+        accounts: dict[str, int] = report(self.a)["accounts"][box]
         assert accounts["rows"] == ROWS == accounts["kept"] + accounts["shed"]
         return accounts
 
