@@ -45,6 +45,7 @@ def main(mode: str = "coordinator", seconds: str = "120") -> None:
         try:
             for one in names:
                 fleet.start(one)
+            fleet.running("A", "B")
             feed.start()
             until = time.monotonic() + float(seconds)
             while time.monotonic() < until:

@@ -20,7 +20,7 @@ from penstock.engine.fleet.links import UP_TO
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
-NAME, RATE, UNIT = "killed", 400, 1e-3
+NAME, RATE, UNIT = "killed", 300, 1e-5
 PATIENCE = 120
 
 
@@ -56,8 +56,18 @@ class Running:
         self.until("answers", lambda: self.delivered > answers)
 
     @property
+    def shed(self) -> int:
+        return sum(of["shed"] for of in self.fleet.report("A").get("accounts", {}).values())
+
+    @property
     def delivered(self) -> int:
         return len(self.answers("first")) + len(self.answers("second"))
+
+
+def pipeline(broker: Broker, folder: Path) -> str:
+    """Nodes that are not busy, but believe that they are."""
+    terms = {"latency": "6 seconds", "side": 20, "capacity": 0.004}
+    return text(broker, folder, name=NAME, unit=UNIT, rate=RATE, **terms)
 
 
 @pytest.fixture
@@ -70,7 +80,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
     broker = Broker(found, tmp_path / "kafka")
     broker.start()
     file = tmp_path / "pipeline.toml"
-    file.write_text(text(broker, tmp_path, name=NAME, unit=UNIT, rate=RATE, latency="6 seconds"))
+    file.write_text(pipeline(broker, tmp_path))
     make_topics(broker, NAME)
     made = Running(broker, Fleet(file, tmp_path), Feed(broker, NAME, RATE), tmp_path)
     yield made
@@ -96,10 +106,11 @@ def test_no_answer_is_wrong_and_no_row_is_lost(running: Running) -> None:
     fleet, broker = running.fleet, running.broker
     for name in ("A", "B", "coordinator"):
         fleet.start(name)
+    fleet.running("A", "B")
     running.feed.start()
-    running.until("first rows", lambda: running.rows("a1") > 0)
+    running.until("drops", lambda: running.shed > 0)
     running.goes_on()
-    for name in ("coordinator", "A", "B", "A"):
+    for name in ("coordinator", "A", "B"):
         fleet.kill(name)
         time.sleep(2)
         fleet.start(name)
@@ -111,7 +122,7 @@ def test_no_answer_is_wrong_and_no_row_is_lost(running: Running) -> None:
     running.feed.stop()
     sent = len(broker.records(f"{NAME}.left", 1))
     running.until("the last rows", lambda: running.rows("a1") == running.rows("a2") == sent)
-    time.sleep(8)
+    time.sleep(6)
     fleet.stop()
 
     accounts = fleet.report("A")["accounts"]

@@ -24,8 +24,8 @@ from penstock.nodes.optimum import optimal_plan
 WANTED = {"coordinator": 1.15, "peer": 1.15, "of_optimum": 0.9, "p95_over_target": 1.1}
 MODES = {"uncoordinated": "alone", "coordinator": "coordinator", "peer": "peers"}
 
-_START, _SETTLE, _MEASURE, _DRAIN = 25.0, 45.0, 60.0, 20.0
-"""Seconds: applications start, statistics settle, rows are counted, the last windows close."""
+_SETTLE, _MEASURE, _DRAIN = 50.0, 60.0, 15.0
+"""Seconds: statistics settle, rows are counted, the last windows close."""
 
 
 def spark_bench(
@@ -95,7 +95,7 @@ def one_mode(broker: Broker, folder: Path, mode: str, unit: float, rate: float) 
     try:
         for one in ("A", "B", *(("coordinator",) if mode == "coordinator" else ())):
             fleet.start(one)
-        time.sleep(_START)
+        fleet.running("A", "B")
         feed.start()
         _wait(fleet, _SETTLE)
         begin = time.time()

@@ -49,9 +49,11 @@ checkpoint = "{folder}/checkpoints"
 
 [node.A]
 cores = 1
+capacity = {capacity}
 
 [node.B]
 cores = 1
+capacity = {capacity}
 """
 _INPUT = """
 [input.{input}]
@@ -92,13 +94,14 @@ sink = {{ format = "parquet", path = "{folder}/{output}" }}
 '''
 
 
-def work(units: int) -> str:
+def work(units: int, side: int = SIDE) -> str:
     """A condition that always holds, and takes so many units to find out.
 
     Args:
         units: how many.
+        side: characters of each text.
     """
-    texts = f"rpad(cast(n AS string), {SIDE}, 'x'), rpad('y', {units * SIDE}, 'y')"
+    texts = f"rpad(cast(n AS string), {side}, 'x'), rpad('y', {units * side}, 'y')"
     return f"levenshtein({texts}) >= 0"
 
 
@@ -111,6 +114,8 @@ def text(
     unit: float = 1e-3,
     rate: float = 1000.0,
     latency: str = "8 seconds",
+    side: int = SIDE,
+    capacity: float = 1.0,
 ) -> str:
     """The file.
 
@@ -122,6 +127,8 @@ def text(
         unit: in seconds.
         rate: of each input, in rows per second.
         latency: the target.
+        side: characters of the texts that rows are kept busy with.
+        capacity: seconds of work that each node believes it can do in a second.
     """
     found = jars("connector")
     if isinstance(found, str):
@@ -135,6 +142,7 @@ def text(
         "jars": ",".join(map(str, found)),
         "rate": rate,
         "most": 3 * rate,
+        "capacity": capacity,
     }
     parts = [_HEAD.format(**terms)]
     for input_, relay, a, box, b, output in (
@@ -142,8 +150,14 @@ def text(
         ("right", "a2", 2, "b2", 1, "second"),
     ):
         parts.append(_INPUT.format(input=input_, **terms))
-        parts.append(_RELAY.format(box=relay, input=input_, cost=a * unit, work=work(a)))
-        more = {"box": box, "relay": relay, "output": output, "work": work(b), "folder": folder}
+        parts.append(_RELAY.format(box=relay, input=input_, cost=a * unit, work=work(a, side)))
+        more = {
+            "box": box,
+            "relay": relay,
+            "output": output,
+            "work": work(b, side),
+            "folder": folder,
+        }
         parts.append(_ANSWER.format(cost=b * unit, **more))
     return "".join(parts)
 
@@ -258,6 +272,20 @@ class Fleet:
         """The log of a process."""
         path = self.folder / f"{name}.log"
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def running(self, *names: str, seconds: float = 120.0) -> None:
+        """Waits until nodes run.
+
+        Args:
+            names: of nodes.
+            seconds: how long to wait at most.
+        """
+        until = time.monotonic() + seconds
+        while not all(" running" in self.said(name) for name in names):
+            self.check()
+            if time.monotonic() > until:
+                raise PenstockError(f"{', '.join(names)} do not run after {seconds:.0f} s")
+            time.sleep(0.2)
 
     def report(self, name: str) -> Mapping[str, Any]:
         """The last report of a node; empty before the first."""
