@@ -66,8 +66,16 @@ class Running:
 
 def pipeline(broker: Broker, folder: Path) -> str:
     """Nodes that are not busy, but believe that they are."""
-    terms = {"latency": "6 seconds", "side": 20, "capacity": 0.004}
-    return text(broker, folder, name=NAME, unit=UNIT, rate=RATE, **terms)
+    return text(
+        broker,
+        folder,
+        name=NAME,
+        unit=UNIT,
+        rate=RATE,
+        latency="6 seconds",
+        side=20,
+        capacity=0.004,
+    )
 
 
 @pytest.fixture

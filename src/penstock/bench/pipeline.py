@@ -151,14 +151,8 @@ def text(
     ):
         parts.append(_INPUT.format(input=input_, **terms))
         parts.append(_RELAY.format(box=relay, input=input_, cost=a * unit, work=work(a, side)))
-        more = {
-            "box": box,
-            "relay": relay,
-            "output": output,
-            "work": work(b, side),
-            "folder": folder,
-        }
-        parts.append(_ANSWER.format(cost=b * unit, **more))
+        more = {"box": box, "relay": relay, "output": output, "folder": folder}
+        parts.append(_ANSWER.format(cost=b * unit, work=work(b, side), **more))
     return "".join(parts)
 
 
