@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from penstock.fleet.pipeline import parse_pipeline
+from penstock.fleet.pipeline import parse_pipeline, read_pipeline
 from penstock.network.tables import ConfigError
 from penstock.nodes import optimal_plan, parse_nodes
 from tests.fleet.pipelines import fig1
@@ -61,3 +63,11 @@ def test_one_box_serves_one_kind_of_answers():
     shared = shared[:begin] + shared[shared.index("[box.b1]") :]
     with pytest.raises(ConfigError, match="box a1 feeds both kinds"):
         parse_pipeline(shared)
+
+
+def test_the_example_is_the_one_of_the_documentation():
+    root = Path(__file__).parents[2]
+    example = read_pipeline(root / "examples" / "nodes" / "pipeline.toml")
+    assert optimal_plan(example.network).score == pytest.approx(600)
+    text = (root / "examples" / "nodes" / "pipeline.toml").read_text()
+    assert text.partition("\n\n")[2] in (root / "docs" / "nodes.md").read_text()
