@@ -227,7 +227,9 @@ class Fleet:
         if name != "coordinator":
             report = str(self.folder / f"{name}.json")
             command = ["node", str(self.file), "--node", name, "--report", report]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)}
+        # Workers of Spark run in another folder.
+        paths = os.pathsep.join(str(Path(one).resolve()) for one in sys.path if one)
+        environ = {**os.environ, "PYTHONPATH": paths}
         with (self.folder / f"{name}.log").open("ab") as said:
             self.processes[name] = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-c", _APP, *command],
