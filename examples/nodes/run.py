@@ -17,7 +17,8 @@ from penstock.bench.kafka.broker import Broker
 from penstock.bench.kafka.jars import jars
 from penstock.bench.pipeline import Feed, Fleet, make_topics, text
 
-RATE, UNIT = 1000, 1e-3
+RATE, UNIT = 250, 4e-3
+"""Rows per second of each input, and seconds that a row is believed to take."""
 
 
 def main(mode: str = "coordinator", seconds: str = "120") -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 FIG1 = """
 latency = "{latency}"
 
+[run]
+trigger = "{trigger}"
+
 [control]
 servers = "{servers}"
 topic = "{control}"
@@ -86,6 +89,7 @@ def fig1(
     out: str = "",
     latency: str = "4 seconds",
     name: str = "fig1",
+    trigger: str = "1 second",
 ) -> str:
     """The text of the file.
 
@@ -101,5 +105,12 @@ def fig1(
     costs = {f"cost{times}": times * unit for times in (1, 2, 3)}
     rates = {"rate": 1 / unit, "most": 3 / unit}
     topics = {"left": left, "right": right, "control": control, "servers": servers}
-    words = {"mode": mode, "answers": answers, "gap": gap, "latency": latency, "name": name}
+    words = {
+        "mode": mode,
+        "answers": answers,
+        "gap": gap,
+        "latency": latency,
+        "name": name,
+        "trigger": trigger,
+    }
     return FIG1.format(**sinks, **costs, **rates, **topics, **words)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import penstock as ps
@@ -52,7 +53,7 @@ def wait_for(what: str, condition: Any, *nodes: NodeRun) -> None:
             node.turn()
         told = [(node.node, report(node)["accounts"], node.failure()) for node in nodes]
         assert time.monotonic() < deadline, f"no {what} in {PATIENCE} s: {told}"
-        time.sleep(0.1)
+        time.sleep(0.3)
 
 
 def rows_of(node: NodeRun, box: str) -> int:
@@ -60,19 +61,17 @@ def rows_of(node: NodeRun, box: str) -> int:
     return node.relay.accounts.get(box, {}).get("rows", 0)
 
 
-def answers(spark, folder) -> dict[Any, tuple[int, int]]:
-    if not folder.exists():
-        return {}
-    rows = spark.read.parquet(str(folder)).collect()
-    found = {row["window_end"]: (row["rows"], row["total"]) for row in rows}
+def answers(folder: Path) -> dict[Any, tuple[float, float]]:
+    """Read without Spark, which has enough to do."""
+    rows = pq.read_table(folder).to_pylist() if folder.exists() else []
+    found = {row["window_end"].replace(tzinfo=UTC): (row["rows"], row["total"]) for row in rows}
     assert len(found) == len(rows)
     return found
 
 
-def newest(found: dict[Any, tuple[int, int]]) -> float:
+def newest(found: dict[Any, tuple[float, float]]) -> float:
     """Seconds since the first row up to the end of the last window."""
-    ends = [end.replace(tzinfo=UTC) for end in found]
-    return max(((end - START).total_seconds() for end in ends), default=0.0)
+    return max(((end - START).total_seconds() for end in found), default=0.0)
 
 
 def exact(spark, broker, topic: str, length: str, every: str) -> dict[Any, tuple[int, int]]:
@@ -81,7 +80,8 @@ def exact(spark, broker, topic: str, length: str, every: str) -> dict[Any, tuple
     ).dataframe(spark)
     query = ps.stream(table, "ts").window(length, every=every)
     rows = query.agg(rows=ps.count(), total=ps.sum("n")).dataframe().collect()
-    return {row["window_end"]: (row["rows"], row["total"]) for row in rows}
+    ends = [row["window_end"].replace(tzinfo=UTC) for row in rows]
+    return {end: (row["rows"], row["total"]) for end, row in zip(ends, rows, strict=True)}
 
 
 @dataclass
@@ -105,6 +105,7 @@ class Two:
             unit=1e-5,
             out=str(self.folder),
             name=control,
+            trigger="200 ms",
         )
         pipeline = parse_pipeline(text)
         self.a, self.b = (
@@ -113,19 +114,19 @@ class Two:
         )
         self.a.member = Told(KEEPS)
 
-    def run(self, spark) -> None:
-        """Eighty seconds of event time, in eight batches of node A."""
+    def run(self) -> None:
+        """Eighty seconds of event time, in four batches of node A."""
         nodes = self.a, self.b
         try:
             for node in nodes:
                 node.start()
-            for begin in range(0, ROWS, ROWS // 8):
+            for begin in range(0, ROWS, ROWS // 4):
                 for topic in (self.left, self.right):
-                    self.broker.send(topic, records(begin, begin + ROWS // 8), partition=0)
-                come = begin + ROWS // 8
+                    self.broker.send(topic, records(begin, begin + ROWS // 4), partition=0)
+                come = begin + ROWS // 4
                 wait_for("rows", lambda come=come: rows_of(self.a, "a2") == come, self.a)
             second = self.folder / "second"
-            wait_for("answers", lambda: newest(answers(spark, second)) > LAST, *nodes)
+            wait_for("answers", lambda: newest(answers(second)) > LAST, *nodes)
         finally:
             for node in nodes:
                 node.stop()
@@ -141,25 +142,25 @@ def test_windows_that_are_dropped_upstream_are_missing_and_no_other_is_wrong(
     spark, broker, tmp_path
 ):
     two = Two(broker, tmp_path, "subset")
-    two.run(spark)
+    two.run()
     for box, last, output, topic, of in (
         ("a1", "b1", "first", two.left, ("2 s", "1 s")),
         ("a2", "b2", "second", two.right, ("1 s", "1 s")),
     ):
-        got, wanted = answers(spark, tmp_path / output), exact(spark, broker, topic, *of)
+        got, wanted = answers(tmp_path / output), exact(spark, broker, topic, *of)
         assert got
         assert got.items() <= wanted.items()
-        assert two.balanced(box)["shed"] > 300
+        assert two.balanced(box)["shed"] > 100
         assert two.b.withheld.runs(last)
 
 
 @pytest.mark.skipif(not takes_weights(), reason="streams take no weights yet")
 def test_answers_over_rows_that_were_sampled_upstream_are_unbiased(spark, broker, tmp_path):
     two = Two(broker, tmp_path, "approximate")
-    two.run(spark)
+    two.run()
     kept = two.balanced("a2")["kept"]
-    assert 0.2 * ROWS < kept < 0.6 * ROWS
-    got, wanted = answers(spark, tmp_path / "second"), exact(spark, broker, two.right, "1 s", "1 s")
+    assert 0.3 * ROWS < kept < 0.8 * ROWS
+    got, wanted = answers(tmp_path / "second"), exact(spark, broker, two.right, "1 s", "1 s")
     counted, true = (sum(of[end][0] for end in got) for of in (got, wanted))
     # Windows come whole, and rows of the first batches at full weight: four deviations.
     assert abs(counted - true) < 4 * (true * (1 - 0.3) / 0.3) ** 0.5
