@@ -74,7 +74,7 @@ def pipeline(broker: Broker, folder: Path) -> str:
         rate=RATE,
         latency="6 seconds",
         side=20,
-        capacity=0.004,
+        capacity=0.015,
     )
 
 
@@ -120,11 +120,11 @@ def test_no_answer_is_wrong_and_no_row_is_lost(running: Running) -> None:
     running.goes_on()
     for name in ("coordinator", "A", "B"):
         fleet.kill(name)
-        time.sleep(2)
+        time.sleep(1)
         fleet.start(name)
         running.goes_on()
     broker.kill()
-    time.sleep(5)
+    time.sleep(4)
     broker.start()
     running.goes_on()
     running.feed.stop()
