@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from tests.kafka.jars import jars
+from penstock.bench.kafka.jars import jars
 
 # Rows with timestamps arrive in Python as naive datetimes in the local time zone.
 os.environ["TZ"] = "UTC"

@@ -143,3 +143,16 @@ def test_what_cannot_be_is_one_line_on_stderr_and_exit_code_2(folder, case):
     (line,) = result.stderr.splitlines()
     assert line.startswith("penstock: ")
     assert message in line
+
+
+def test_a_file_of_nodes_is_planned_on_a_picture_of_them():
+    file = str(Path(__file__).parents[2] / "examples" / "nodes" / "two.toml")
+    shown = CliRunner().invoke(app, ["plan", file])
+    assert shown.exit_code == 0, shown.output
+    assert "score 0.6 of 2 without limits" in shown.output
+    told = json.loads(CliRunner().invoke(app, ["plan", file, "--json"]).output)
+    assert told["keeps"] == {"left ─► a1": pytest.approx(0.2), "right ─► a2": pytest.approx(0.4)}
+    less = json.loads(
+        CliRunner().invoke(app, ["plan", file, "--json", "--rates", "right=0.1"]).output
+    )
+    assert less["loads"]["before"] == {"A": pytest.approx(1.2), "B": pytest.approx(3.1)}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kafka.broker import Broker
-from tests.kafka.jars import jars
+from penstock.bench.kafka.broker import Broker
+from penstock.bench.kafka.jars import jars
 
 
 @pytest.fixture(scope="session")

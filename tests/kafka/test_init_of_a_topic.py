@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from penstock.bench.kafka.broker import PASSWORD, USER
 from penstock.cli.init import look, write
 from penstock.errors import UsageError
 from penstock.network.config import read_config
-from tests.kafka.broker import PASSWORD, USER
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 LOGIN = f'{MODULE} required username="{USER}" password="{PASSWORD}";'

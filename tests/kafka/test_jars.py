@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kafka import jars as module
+from penstock.bench.kafka import jars as module
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def without_maven(tmp_path, monkeypatch):
 
 
 def test_without_maven_there_is_a_reason(without_maven):
-    assert module.jars("broker") == ("Maven is missing: the tests of Kafka need `mvn` on the PATH")
+    assert module.jars("broker") == ("Maven is missing: a Kafka of our own needs `mvn` on the PATH")
 
 
 def test_where_they_must_run_a_missing_maven_is_an_error(without_maven, monkeypatch):

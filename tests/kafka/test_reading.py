@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 import penstock as ps
+from penstock.bench.kafka.broker import PASSWORD, USER
 from penstock.errors import PenstockError
-from tests.kafka.broker import PASSWORD, USER
 
 SCHEMA = "ts timestamp, host string, size bigint"
 ROWS = [

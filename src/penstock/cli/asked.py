@@ -100,9 +100,9 @@ def asked(
     config = read_config(file)
     settings = config.run
     if length is not None:
-        settings = replace(settings, length=_lasting("--for", length))
+        settings = replace(settings, length=lasting("--for", length))
     if latency is not None:
-        settings = replace(settings, latency=_lasting("--latency", latency))
+        settings = replace(settings, latency=lasting("--latency", latency))
     if mode is not None:
         if mode not in MODES:
             rule = "must be 'on', 'monitor' or 'off'"
@@ -115,7 +115,7 @@ def asked(
     return Asked(replace(config, run=settings), speed)
 
 
-def _lasting(option: str, text: str) -> int:
+def lasting(option: str, text: str) -> int:
     """A length of time in microseconds; a plain number is of seconds."""
     number = text.strip()
     plain = number.replace(".", "", 1).isdigit()

@@ -10,6 +10,8 @@ import penstock
 from penstock.cli import bench
 from penstock.cli.backfill import EXAMPLE as BACKFILL_EXAMPLE
 from penstock.cli.backfill import backfill
+from penstock.cli.coordinate import EXAMPLE as COORDINATE_EXAMPLE
+from penstock.cli.coordinate import coordinate
 from penstock.cli.demo.command import EXAMPLE as DEMO_EXAMPLE
 from penstock.cli.demo.command import demo
 from penstock.cli.doctor.command import EXAMPLE as DOCTOR_EXAMPLE
@@ -18,6 +20,8 @@ from penstock.cli.explain import EXAMPLE as EXPLAIN_EXAMPLE
 from penstock.cli.explain import explain
 from penstock.cli.init import EXAMPLE as INIT_EXAMPLE
 from penstock.cli.init import init
+from penstock.cli.node import EXAMPLE as NODE_EXAMPLE
+from penstock.cli.node import node
 from penstock.cli.plan import EXAMPLE as PLAN_EXAMPLE
 from penstock.cli.plan import plan_network
 from penstock.cli.run import EXAMPLE as RUN_EXAMPLE
@@ -36,6 +40,8 @@ app.command(epilog=DOCTOR_EXAMPLE)(doctor)
 app.command(epilog=EXPLAIN_EXAMPLE)(explain)
 app.command("plan", epilog=PLAN_EXAMPLE)(plan_network)
 app.command(epilog=BACKFILL_EXAMPLE)(backfill)
+app.command(epilog=NODE_EXAMPLE)(node)
+app.command(epilog=COORDINATE_EXAMPLE)(coordinate)
 app.add_typer(bench.app, name="bench")
 
 

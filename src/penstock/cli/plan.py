@@ -17,13 +17,17 @@ from penstock.errors import UsageError, complaint
 from penstock.network.config import read_config
 from penstock.network.graph import Graph
 from penstock.network.settings import QuerySettings
+from penstock.network.tables import text_of, top_table
+from penstock.nodes import is_nodes_file, optimal_plan, plan_text, read_nodes
 from penstock.planning import Known, Planned, Workload, plan, render, uniform, workload
 
 EXAMPLE = "Example: penstock plan examples/packets.toml --load 3 --rates packets=50000"
 
 
 def plan_network(
-    file: Annotated[str, typer.Argument(help="A network: a .toml or .cql file.")],
+    file: Annotated[
+        str, typer.Argument(help="A network: a .toml or .cql file; or nodes: a .toml file.")
+    ],
     *,
     load: Annotated[
         float | None,
@@ -46,6 +50,9 @@ def plan_network(
 ) -> None:
     """Plan what to drop at a load: where, how much, why, at which error. Starts no Spark."""
     with one_line_errors(verbose=verbose):
+        if _is_of_nodes(file):
+            _plan_nodes(file, _rates(rates or []), as_json=as_json)
+            return
         graph, settings, known = _network(file)
         if statistics is not None:
             known = known.but(_read(statistics))
@@ -60,6 +67,25 @@ def plan_network(
         print(render(planned, graph, assumed))
         if planned.greatest_bound and not any(q.answers == "subset" for q in found.queries):
             print(f"\n{_compared(found, planned, even)}")
+
+
+def _is_of_nodes(file: str) -> bool:
+    return file.endswith(".toml") and is_nodes_file(top_table(text_of(file), file).values)
+
+
+def _plan_nodes(file: str, rates: Mapping[str, float], *, as_json: bool) -> None:
+    """The best plan for many nodes, on a picture of them."""
+    network = read_nodes(file).at(rates)
+    if not as_json:
+        print(plan_text(network))
+        return
+    plan = optimal_plan(network)
+    shown = {
+        "score": plan.score,
+        "keeps": {str(place): share for place, share in plan.keeps.items()},
+        "loads": {"before": plan.before, "after": plan.after},
+    }
+    print(json.dumps(shown, indent=2))
 
 
 def _compared(found: Workload, ours: Planned, even: Planned) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -41,6 +41,7 @@ from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.drops.sealed import seal, unseal
 from penstock.drops.skip import skip
 from penstock.drops.targets import Target
+from penstock.drops.upstream import both, missing
 from penstock.engine.backlog import rows_of_batch
 from penstock.engine.files import Folder
 from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
@@ -101,6 +102,8 @@ class Shedder:
         mode: whether rows are dropped, or only counted as if, or neither.
         seed: of all coins.
         dropping: batch that may drop rows → of each stream, whether rows are dropped there.
+        floor: what is dropped at least, whatever else is asked; as a plan of many nodes wants it.
+        upstream: the windows that nodes upstream have dropped, by query; None if there are none.
     """
 
     part: Part
@@ -111,6 +114,8 @@ class Shedder:
     state: Decisions = field(default_factory=Decisions)
     problems: list[str] = field(default_factory=list)
     dropping: dict[int, tuple[bool, ...]] = field(default_factory=dict)
+    floor: Plan = field(default_factory=Plan)
+    upstream: Callable[[], Mapping[str, Iterable[tuple[int, int]]]] | None = None
     _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
@@ -278,7 +283,7 @@ class Shedder:
 
     def _write(self, batch: int, seen: int | None = None, rows: float | None = None) -> None:
         with self._lock:
-            plan, mode, until = self.plan, self.mode, self._skip
+            plan, mode, until = both(self.plan, self.floor), self.mode, self._skip
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
@@ -286,6 +291,9 @@ class Shedder:
         self._large = self._is_large(batch - 1, rows)
         # What was dropped while rows were dropped stays so, whatever the mode is now.
         self.state = self._advanced(self.state, plan if mode == "on" else Plan(), batch, mark)
+        if self.upstream is not None:
+            told, newest = self.upstream(), self._newest
+            self.state = missing(self.state, self.targets, told, newest=newest, by=batch)
         if until is not None:
             targets, newest = self.skippable, self._newest
             self.state = skip(self.state, targets, until=until, newest=newest, by=batch)

@@ -87,7 +87,15 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     Traceback (most recent call last):
     penstock.network.tables.ConfigError: a.toml: [stream] must be given, got None; such as ...
     """
-    top = top_table(text, file)
+    return config_of(top_table(text, file))
+
+
+def config_of(top: Table) -> Config:
+    """Checks what a file says.
+
+    Args:
+        top: the whole file.
+    """
     top.known("latency", "answers", "stream", "relation", "view", "query", "run", "statistics")
     for kind, such in (("stream", "packets"), ("query", "web")):
         if not top.table(kind).values:
@@ -101,7 +109,7 @@ def parse_config(text: str, file: str = "network.toml") -> Config:
     queries = list(top.tables("query"))
     asked = {one.name: _query(one, answers) for one in queries}
     return Config(
-        file,
+        top.file,
         {one.name: _stream(one) for one in top.tables("stream")},
         {one.name: _relation(one) for one in top.tables("relation")},
         (*map(_view, top.tables("view")), *(_definition(one, delivered=True) for one in queries)),

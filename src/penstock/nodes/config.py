@@ -22,6 +22,18 @@ from penstock.nodes.model import Box, Input, Link, Network, Node, Output
 
 KINDS = ("node", "link", "input", "box", "output")
 
+RUNNING = {
+    "": ("latency", "control", "relation", "run"),
+    "node": ("cores", "memory"),
+    "input": (
+        *("source", "options", "event_time", "slack", "late", "order", "identity", "weight"),
+        *("punctuation", "ordered_by", "row_slack", "heartbeat"),
+    ),
+    "box": ("cql", "topic"),
+    "output": ("answers", "max_gap", "confidence", "sink"),
+}
+"""What a file says beside this for its nodes to run (`penstock.fleet`); plans do without it."""
+
 
 def is_nodes_file(tables: Mapping[str, Any]) -> bool:
     """Whether a TOML file is about nodes, not about one network.
@@ -55,8 +67,17 @@ def parse_nodes(text: str, file: str = "nodes.toml") -> Network:
     Traceback (most recent call last):
     penstock.network.tables.ConfigError: a.toml: [node.A] capacity must be a number above 0, got -1
     """
-    top = top_table(text, file)
-    top.known(*KINDS)
+    return nodes_of(top_table(text, file))
+
+
+def nodes_of(top: Table) -> Network:
+    """The network that a file describes.
+
+    Args:
+        top: the whole file.
+    """
+    file = top.file
+    top.known(*KINDS, *RUNNING[""])
     parts = (
         tuple(map(_node, top.tables("node"))),
         tuple(map(_input, top.tables("input"))),
@@ -71,7 +92,7 @@ def parse_nodes(text: str, file: str = "nodes.toml") -> Network:
 
 
 def _node(table: Table) -> Node:
-    table.known("capacity")
+    table.known("capacity", *RUNNING["node"])
     return Node(table.name, _amount(table, "capacity", 1.0, above=True))
 
 
@@ -82,14 +103,14 @@ def _link(table: Table) -> Link:
 
 
 def _input(table: Table) -> Input:
-    table.known("rate", "most")
+    table.known("rate", "most", *RUNNING["input"])
     rate = _amount(table, "rate", None)
     most = _amount(table, "most", None, above=True) if "most" in table.values else None
     return Input(table.name, rate, most)
 
 
 def _box(table: Table) -> Box:
-    table.known("node", "from", "cost", "selectivity", "windows")
+    table.known("node", "from", "cost", "selectivity", "windows", *RUNNING["box"])
     several = table.values.get("from")
     listed = [several] if isinstance(several, str) else several
     if not isinstance(listed, list) or not listed or not all(isinstance(n, str) for n in listed):
@@ -110,7 +131,7 @@ def _box(table: Table) -> Box:
 
 
 def _output(table: Table) -> Output:
-    table.known("from", "weight")
+    table.known("from", "weight", *RUNNING["output"])
     return Output(table.name, table.needed("from"), _amount(table, "weight", 1.0))
 
 

@@ -1,4 +1,4 @@
-"""Jars that the tests of Kafka need, by Maven, in a folder that stays between runs.
+"""Jars of a Kafka broker and of Spark's connector, by Maven, in a folder that stays between runs.
 
 `PENSTOCK_KAFKA=required` makes it an error if they cannot be had; without it the tests that need
 them are skipped with the reason.
@@ -13,8 +13,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-CACHE = ROOT / ".kafka"
+ROOT = Path(__file__).parents[4]
+CACHE = (
+    ROOT / ".kafka"
+    if (ROOT / "pyproject.toml").exists()
+    else Path.home() / ".cache" / "penstock" / "kafka"
+)
+"""Beside the sources, where there are any."""
+
 _PATIENCE = 300  # seconds
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 
@@ -30,7 +36,7 @@ def required() -> bool:
 
 @functools.cache
 def jars(name: str) -> tuple[Path, ...] | str:
-    """The jars of tests/kafka/<name>.xml; or the reason why there are none."""
+    """The jars of <name>.xml, "broker" or "connector"; or the reason why there are none."""
     pom = Path(__file__).with_name(f"{name}.xml")
     version = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
     folder = CACHE / f"{name}-{version}"
@@ -47,11 +53,11 @@ def jars(name: str) -> tuple[Path, ...] | str:
 def _fetch(pom: Path, folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise Unavailable("Maven is missing: the tests of Kafka need `mvn` on the PATH")
+        raise Unavailable("Maven is missing: a Kafka of our own needs `mvn` on the PATH")
     part = folder.with_name(f"{folder.name}.{os.getpid()}")
     command = [maven, "-B", "-ntp", "-q", "-f", str(pom), _COPY]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - our own command
             [*command, "-DincludeScope=runtime", f"-DoutputDirectory={part}"],
             capture_output=True,
             text=True,

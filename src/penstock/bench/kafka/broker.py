@@ -1,4 +1,4 @@
-"""A real Kafka broker on loopback, which tests start, kill and start again."""
+"""A real Kafka broker on loopback, which can be started, killed and started again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+
+from penstock.errors import PenstockError
 
 USER, PASSWORD = "reader", "open-sesame-4711"
 """Who may read at the address that asks for a password."""
@@ -70,7 +73,8 @@ class Broker:
         )
         cluster = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=").replace("-", "A")
         with self._java("kafka.tools.StorageTool", "format", "-t", cluster, "-c") as formatting:
-            assert formatting.wait(60) == 0, (folder / "out.txt").read_text()
+            if formatting.wait(60):
+                raise self._silent()
 
     def start(self) -> None:
         """Starts it if it does not run, and waits until it answers."""
@@ -82,8 +86,14 @@ class Broker:
             with contextlib.suppress(KafkaException):
                 self._admin().list_topics(timeout=1)
                 return
-            assert self._process.poll() is None, (self._folder / "out.txt").read_text()
-        raise TimeoutError((self._folder / "out.txt").read_text())
+            if self._process.poll() is not None:
+                break
+        raise self._silent()
+
+    def _silent(self) -> PenstockError:
+        """That it does not run, with the last it has said."""
+        lines = (self._folder / "out.txt").read_text(errors="replace").strip().splitlines()
+        return PenstockError(f"the broker does not run: {lines[-1] if lines else 'no reason'}")
 
     def kill(self) -> None:
         """Ends it at once; what was acknowledged is in its log."""
@@ -92,9 +102,9 @@ class Broker:
             self._process.wait()
             self._process = None
 
-    def topic(self, partitions: int = 2) -> str:
+    def topic(self, partitions: int = 2, name: str = "") -> str:
         """Makes a topic, and gives its name."""
-        name = f"topic-{next(self._numbers)}"
+        name = name or f"topic-{next(self._numbers)}"
         admin = self._admin()  # it must live until the answer is there
         admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
         return name
@@ -105,9 +115,10 @@ class Broker:
         for number, value in enumerate(values):
             to = partition if partition >= 0 else number % 2
             producer.produce(topic, value, key=str(number), partition=to)
-        assert producer.flush(30) == 0
+        if producer.flush(30):
+            raise PenstockError(f"topic {topic} took nothing in 30 s")
 
-    def records(self, topic: str, partitions: int = 2) -> list[tuple]:
+    def records(self, topic: str, partitions: int = 2) -> list[tuple[Any, Any, dict[str, Any]]]:
         """All records of a topic: key, value, headers."""
         settings = {"bootstrap.servers": self.servers, "group.id": "tests"}
         consumer = Consumer(settings)
@@ -132,7 +143,7 @@ class Broker:
     def _java(self, *command: str) -> subprocess.Popen[bytes]:
         memory = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         with (self._folder / "out.txt").open("ab") as out:
-            return subprocess.Popen(
+            return subprocess.Popen(  # noqa: S603 - our own command
                 [_java(), *memory, "-cp", self._classes, *command, str(self._settings)],
                 stdout=out,
                 stderr=subprocess.STDOUT,

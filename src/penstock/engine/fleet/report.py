@@ -1,0 +1,32 @@
+"""What a node has to say of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.engine.fleet.node import NodeRun
+
+
+def report(run: NodeRun) -> dict[str, Any]:
+    """What became of rows, and what was ignored, as plain values.
+
+    Args:
+        run: the node.
+    """
+    seen = run.snapshot()
+    p95 = [one.p95() for one in (run.relay and run.relay.bearing, run.answering) if one]
+    return {
+        "node": run.node,
+        "accounts": {
+            **(dict(run.relay.accounts) if run.relay is not None else {}),
+            **(run.answering.accounts if run.answering is not None else {}),
+        },
+        "p95": max((p for p in p95 if p is not None), default=None),
+        "target": run.pipeline.latency,
+        "keeps": {str(place): share for place, share in run.member.keeps.items()},
+        "costs": {} if seen is None else {n: o.cost for n, o in seen.operators.items()},
+        "fixed_share": 0.0 if seen is None else seen.costs.fixed / run.pipeline.period,
+        "rates": {} if seen is None else {n: s.rate for n, s in seen.streams.items()},
+        "ignored": run.mailbox.ignored,
+        "reports": list(run.mailbox.reports),
+    }

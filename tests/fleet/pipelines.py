@@ -1,0 +1,116 @@
+"""Fig. 1 of the paper as a file that runs."""
+
+from __future__ import annotations
+
+FIG1 = """
+latency = "{latency}"
+
+[run]
+trigger = "{trigger}"
+
+[control]
+servers = "{servers}"
+topic = "{control}"
+mode = "{mode}"
+name = "{name}"
+
+[node.A]
+[node.B]
+
+[input.left]
+rate = {rate}
+most = {most}
+source = "kafka"
+event_time = "ts"
+slack = "1 second"
+
+[input.left.options]
+servers = "{servers}"
+topics = "{left}"
+schema = "ts timestamp, n bigint"
+starting = "earliest"
+
+[input.right]
+rate = {rate}
+most = {most}
+source = "kafka"
+event_time = "ts"
+slack = "1 second"
+
+[input.right.options]
+servers = "{servers}"
+topics = "{right}"
+schema = "ts timestamp, n bigint"
+starting = "earliest"
+
+[box.a1]
+node = "A"
+from = "left"
+cost = {cost1}
+cql = "SELECT ts, n FROM left WHERE n >= 0"
+
+[box.a2]
+node = "A"
+from = "right"
+cost = {cost2}
+cql = "SELECT * FROM right"
+
+[box.b1]
+node = "B"
+from = "a1"
+cost = {cost3}
+cql = "SELECT count(*) AS rows, sum(n) AS total FROM a1 [RANGE 2 seconds SLIDE 1 second WATTR ts]"
+
+[box.b2]
+node = "B"
+from = "a2"
+cost = {cost1}
+cql = "SELECT count(*) AS rows, sum(n) AS total FROM a2 [RANGE 1 second SLIDE 1 second WATTR ts]"
+
+[output.first]
+from = "b1"
+answers = "{answers}"{gap}{first}
+
+[output.second]
+from = "b2"
+answers = "{answers}"{gap}{second}
+"""
+
+
+def fig1(
+    *,
+    servers: str = "localhost:9092",
+    control: str = "control",
+    mode: str = "coordinator",
+    left: str = "left",
+    right: str = "right",
+    answers: str = "subset",
+    unit: float = 1.0,
+    out: str = "",
+    latency: str = "4 seconds",
+    name: str = "fig1",
+    trigger: str = "1 second",
+) -> str:
+    """The text of the file.
+
+    Args:
+        unit: seconds that the cheapest box takes for a row.
+        out: a folder for the answers; "" for none.
+    """
+    sinks = {
+        name: f'\nsink = {{ format = "parquet", path = "{out}/{name}" }}' if out else ""
+        for name in ("first", "second")
+    }
+    gap = "\nmax_gap = 3" if answers == "subset" else ""
+    costs = {f"cost{times}": times * unit for times in (1, 2, 3)}
+    rates = {"rate": 1 / unit, "most": 3 / unit}
+    topics = {"left": left, "right": right, "control": control, "servers": servers}
+    words = {
+        "mode": mode,
+        "answers": answers,
+        "gap": gap,
+        "latency": latency,
+        "name": name,
+        "trigger": trigger,
+    }
+    return FIG1.format(**sinks, **costs, **rates, **topics, **words)

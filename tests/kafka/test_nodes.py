@@ -1,0 +1,166 @@
+"""Nodes on Spark, linked by topics: what is dropped upstream is never half of an answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import penstock as ps
+from penstock.bench.kafka.broker import Broker
+from penstock.engine.fleet.links import takes_weights
+from penstock.engine.fleet.node import NodeRun
+from penstock.engine.fleet.report import report
+from penstock.fleet.member import Alone
+from penstock.fleet.pipeline import parse_pipeline
+from penstock.nodes.splits import Location
+from tests.fleet.pipelines import fig1
+
+PATIENCE, ROWS = 60, 1600
+LAST = 73
+"""Seconds of event time: of the windows up to 78 at most three in a row are missing."""
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = "ts timestamp, n bigint"
+KEEPS = {Location("left", ("a1",)): 0.5, Location("right", ("a2",)): 0.3}
+
+
+class Told(Alone):
+    """A member whose keeps are given."""
+
+    def __init__(self, keeps: Mapping[Location, float]) -> None:
+        self.keeps = keeps
+
+
+def records(first: int, last: int) -> list[bytes]:
+    """Twenty rows in a second of event time."""
+    return [
+        json.dumps({"ts": (START + timedelta(seconds=i / 20)).isoformat(), "n": i}).encode()
+        for i in range(first, last)
+    ]
+
+
+def wait_for(what: str, condition: Any, *nodes: NodeRun) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        for node in nodes:
+            node.turn()
+        told = [(node.node, report(node)["accounts"], node.failure()) for node in nodes]
+        assert time.monotonic() < deadline, f"no {what} in {PATIENCE} s: {told}"
+        time.sleep(0.3)
+
+
+def rows_of(node: NodeRun, box: str) -> int:
+    assert node.relay is not None
+    return node.relay.accounts.get(box, {}).get("rows", 0)
+
+
+def answers(folder: Path) -> dict[Any, tuple[float, float]]:
+    """Read without Spark, which has enough to do."""
+    rows = pq.read_table(folder).to_pylist() if folder.exists() else []
+    found = {row["window_end"].replace(tzinfo=UTC): (row["rows"], row["total"]) for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def newest(found: dict[Any, tuple[float, float]]) -> float:
+    """Seconds since the first row up to the end of the last window."""
+    return max(((end - START).total_seconds() for end in found), default=0.0)
+
+
+def exact(spark, broker, topic: str, length: str, every: str) -> dict[Any, tuple[int, int]]:
+    table = ps.sources.kafka(
+        broker.servers, topic, parse=ps.sources.json(SCHEMA), batch=True
+    ).dataframe(spark)
+    query = ps.stream(table, "ts").window(length, every=every)
+    rows = query.agg(rows=ps.count(), total=ps.sum("n")).dataframe().collect()
+    ends = [row["window_end"].replace(tzinfo=UTC) for row in rows]
+    return {end: (row["rows"], row["total"]) for end, row in zip(ends, rows, strict=True)}
+
+
+@dataclass
+class Two:
+    """Both nodes of Fig. 1, in one session."""
+
+    broker: Broker
+    folder: Path
+    answers: str
+    lines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.left, self.right, control = (self.broker.topic(1) for _ in range(3))
+        text = fig1(
+            servers=self.broker.servers,
+            control=control,
+            mode="alone",
+            left=self.left,
+            right=self.right,
+            answers=self.answers,
+            unit=1e-5,
+            out=str(self.folder),
+            name=control,
+            trigger="200 ms",
+        )
+        pipeline = parse_pipeline(text)
+        self.a, self.b = (
+            NodeRun(pipeline, name, str(self.folder / "at" / name), {}, self.lines.append)
+            for name in ("A", "B")
+        )
+        self.a.member = Told(KEEPS)
+
+    def run(self) -> None:
+        """Eighty seconds of event time, in four batches of node A."""
+        nodes = self.a, self.b
+        try:
+            for node in nodes:
+                node.start()
+            for begin in range(0, ROWS, ROWS // 4):
+                for topic in (self.left, self.right):
+                    self.broker.send(topic, records(begin, begin + ROWS // 4), partition=0)
+                come = begin + ROWS // 4
+                wait_for("rows", lambda come=come: rows_of(self.a, "a2") == come, self.a)
+            second = self.folder / "second"
+            wait_for("answers", lambda: newest(answers(second)) > LAST, *nodes)
+        finally:
+            for node in nodes:
+                node.stop()
+        assert not [line for line in self.lines if line.startswith("failed")]
+
+    def balanced(self, box: str) -> dict[str, int]:
+        accounts: dict[str, int] = report(self.a)["accounts"][box]
+        assert accounts["rows"] == ROWS == accounts["kept"] + accounts["shed"]
+        return accounts
+
+
+def test_windows_that_are_dropped_upstream_are_missing_and_no_other_is_wrong(
+    spark, broker, tmp_path
+):
+    two = Two(broker, tmp_path, "subset")
+    two.run()
+    for box, last, output, topic, of in (
+        ("a1", "b1", "first", two.left, ("2 s", "1 s")),
+        ("a2", "b2", "second", two.right, ("1 s", "1 s")),
+    ):
+        got, wanted = answers(tmp_path / output), exact(spark, broker, topic, *of)
+        assert got
+        assert got.items() <= wanted.items()
+        assert two.balanced(box)["shed"] > 100
+        assert two.b.withheld.runs(last)
+
+
+@pytest.mark.skipif(not takes_weights(), reason="streams take no weights yet")
+def test_answers_over_rows_that_were_sampled_upstream_are_unbiased(spark, broker, tmp_path):
+    two = Two(broker, tmp_path, "approximate")
+    two.run()
+    kept = two.balanced("a2")["kept"]
+    assert 0.3 * ROWS < kept < 0.8 * ROWS
+    got, wanted = answers(tmp_path / "second"), exact(spark, broker, two.right, "1 s", "1 s")
+    counted, true = (sum(of[end][0] for end in got) for of in (got, wanted))
+    # Windows come whole, and rows of the first batches at full weight: four deviations.
+    assert abs(counted - true) < 4 * (true * (1 - 0.3) / 0.3) ** 0.5
