@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -78,23 +77,10 @@ def placement(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
 def nodes(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
-    """Time the plans for many nodes, and run two nodes on Spark and Kafka (not with --quick)."""
+    """Time the plans for many nodes: the linear program, tables, lookups."""
     with one_line_errors(verbose=verbose):
         progress = Console(stderr=True, highlight=False)
-
-        def say(text: str) -> None:
-            progress.print(text, markup=False)
-
-        result = nodes_bench.run(quick=quick, say=say)
-        if not quick:
-            # It needs a client of Kafka, which is an extra.
-            from penstock.bench import fleet as fleet_bench  # noqa: PLC0415
-
-            check_java()
-            say("how long a row takes")
-            with local_spark(replace(BENCH, cores=1), verbose=verbose) as local:
-                unit = fleet_bench.unit_of_work(local.spark)
-            result["spark"] = fleet_bench.spark_bench(unit, say)
+        result = nodes_bench.run(quick=quick, say=lambda text: progress.print(text, markup=False))
     _show(result, nodes_table(result), as_json=as_json, failed=False)
 
 
@@ -258,13 +244,6 @@ def nodes_table(result: dict[str, Any]) -> Table:
         f"8 inputs of {result['fit_8_kinds']} kinds: {result['fit_8_entries']:,} entries. After a "
         f"selectivity fell by a tenth {result['delta_share']:.0%} of a table was sent again."
     )
-    if "coordinator" in (told := result.get("spark", {})):
-        alone, best = told["uncoordinated"], told["optimum"]
-        shown.caption += (
-            f"\nTwo Spark applications: {alone:,.0f} rows/s at the outputs if each node sheds for "
-            f"itself, {told['coordinator']:,.0f} with a coordinator, {told['peer']:,.0f} among "
-            f"peers; {best:,.0f} is the optimum."
-        )
     shown.caption_justify = "left"
     return shown
 
