@@ -89,8 +89,10 @@ class Driver:
         SparkSession.active().conf.set("spark.sql.streaming.noDataMicroBatches.enabled", idle)
         follow = Shedder.follow
 
-        def followed(shedder: Shedder, batch: int, newest: int | None) -> None:
-            follow(shedder, batch, newest)
+        def followed(
+            shedder: Shedder, batch: int, newest: int | None, rows: float | None = None
+        ) -> None:
+            follow(shedder, batch, newest, rows)
             self.reached("planned")
 
         Shedder.follow = followed  # type: ignore[assignment, method-assign]
