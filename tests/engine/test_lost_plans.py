@@ -53,7 +53,7 @@ def test_what_was_open_stays_undelivered_after_another_crash(tmp_path: Path) -> 
     assert second.state.suppress_until == (MARK + 1000) * 1000 + 1000
     assert orders(tmp_path, 6).windows != everything
     third = shedder(tmp_path)
-    for batch in ("4", "5"):
-        (tmp_path / "commits" / batch).write_text("v1")
+    for done in ("4", "5"):
+        (tmp_path / "commits" / done).write_text("v1")
     third.begin()
     assert third.state == second.state
