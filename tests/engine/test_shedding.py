@@ -276,9 +276,11 @@ def test_a_restart_goes_on_with_what_was_dropped(spark: SparkSession, tmp_path: 
         path.write_bytes(path.read_bytes()[:50])
     more = [
         {**row, "ts": row["ts"] + 200 * SECOND, "number": row["number"] + 10**6}
-        for row in made[:ROWS]
+        for row in made[: 3 * ROWS]
     ]
-    files.add(more)
+    # The first two drop nothing: only then is it known how far those before may have dropped.
+    for i in range(0, len(more), ROWS):
+        files.add(more[i : i + ROWS])
     before = len(delivered(found["sliding"]))
     again: dict[str, dict[int, list[Row]]] = {}
     run = start(beside(files.stream()), tmp_path / "run", again, drop=0.7)
