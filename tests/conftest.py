@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from penstock.bench.kafka.jars import jars
+from penstock.cli.session import PLAIN_FILES
 
 # Rows with timestamps arrive in Python as naive datetimes in the local time zone.
 os.environ["TZ"] = "UTC"
@@ -30,17 +31,6 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-
-FILES = {
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-}
-"""For each file of a checkpoint Hadoop starts `chmod`, and `readlink` to rename it: seventy
-processes in a batch. So files have no checksums, which would be files, and Java renames them."""
 
 VFORK = "-Djdk.lang.Process.launchMechanism=VFORK"
 """Java starts such a process directly, not by a helper."""
@@ -95,7 +85,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.python.unix.domain.socket.enabled", "true")
-        .config(map=dict(FILES))
+        .config(map=PLAIN_FILES)
     )
     # A running session cannot be given them any more.
     connector = jars("connector")

@@ -39,12 +39,14 @@ class Size:
         most: GiB of memory, however much there is.
         cores: at most; None for all.
         java: options of Java itself.
+        durable: whether files outlive the command; if not, they are written as `PLAIN_FILES`.
     """
 
     share: float
     most: int
     cores: int | None = None
     java: str = ""
+    durable: bool = True
 
     @property
     def threads(self) -> int:
@@ -59,11 +61,21 @@ class Size:
 
 
 # The demo is mostly start-up: Java's best compiler would take more time than it saves.
-DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1")
-BENCH = Size(share=0.6, most=12, cores=2)
+DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1", durable=False)
+BENCH = Size(share=0.6, most=12, cores=2, durable=False)
 RUN = Size(share=0.6, most=64)
 
 
+PLAIN_FILES = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+"""For each file of a checkpoint Hadoop starts `chmod`, and `readlink` to rename it: seventy
+processes in a batch. So files have no checksums, which would be files, and Java renames them."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _SHORT = 56
 """Characters in the name of a folder that leave room for a socket in it, on every system."""
@@ -230,4 +242,5 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
+        **({} if size.durable else PLAIN_FILES),
     }

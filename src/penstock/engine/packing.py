@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 _MOST_ROWS = 200_000
 """A message has about this many rows: few enough for memory, many enough to be cheap."""
 
+_SMALL = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+
 _SHORT = 64
 """Arrays with fewer values are not worth the trouble."""
 
@@ -64,9 +66,9 @@ def unpack(column: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 
 
 def serialise(table: pa.Table) -> bytes:
-    """A table as bytes."""
+    """A table as bytes; compressed, since they are copied several times on their way."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
+    with pa.ipc.new_stream(sink, table.schema, options=_SMALL) as stream:
         stream.write_table(table.combine_chunks())
     written: bytes = sink.getvalue().to_pybytes()
     return written

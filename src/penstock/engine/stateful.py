@@ -11,10 +11,12 @@ partitions, or of keys that close by themselves, by as many as there are buckets
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -32,7 +34,7 @@ from penstock.engine.step import quoted
 from penstock.errors import SchemaError, complaint
 from penstock.network.query import Query
 from penstock.processors.rows import FOREVER, NEVER
-from penstock.processors.session import Session
+from penstock.processors.session import Result, Session
 from penstock.windows import SessionSpec, WindowSpec
 from penstock.windows.kinds import DOMAIN_KINDS, SLIDE_BY_KINDS
 
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 
 BUCKET, PAYLOAD, CLOSE = "penstock_bucket", "penstock_payload", "penstock_close"
 _MESSAGE = f"{BUCKET} int, {PAYLOAD} binary"
+_KEPT = 31 << 20
+"""glibc hands memory back to the system as soon as twice the largest block that was ever freed is
+unused, and a block that is taken again costs more than the windows in it: one of this size, which
+is never touched, is the largest that it looks at."""
 _ANSWER = f"{PAYLOAD} binary, " + ", ".join(f"{name} bigint" for name in ACCOUNTS)
 
 
@@ -153,20 +159,29 @@ class _Worker:
         return answer
 
     def _answer(self, session: Session, messages: Iterable[bytes], watermark: int) -> pd.DataFrame:
+        np.empty(_KEPT, np.uint8)
         tables = [deserialise(message) for message in messages if message is not None]
-        result = session.advance(pa.concat_tables(tables) if tables else self.empty, watermark)
+        rows = pa.concat_tables(tables) if tables else self.empty
+        payloads: list[bytes] = []
+        accounts: Counter[str] = Counter()
+        for result in session.steps(rows, watermark):
+            accounts.update(result.accounts)
+            payloads.extend(self._payloads(result))
+        return _messages(payloads or [None], accounts)
+
+    def _payloads(self, result: Result) -> Iterator[bytes]:
         if not len(result.wid):
-            return _messages([None], result.accounts)
+            return
         fields = list(self.types)
         arrays = [a.cast(f.type) for a, f in zip(result.keys, fields, strict=False)]
         arrays.append(pa.array(result.wid))
         for values, field in zip(result.values, fields[len(arrays) :], strict=True):
             arrays.append(typed(values, field.type, field.metadata[b"name"].decode()))
         table = pa.Table.from_arrays(arrays, names=self.types.names)
-        return _messages([serialise(part) for part in in_parts(table)], result.accounts)
+        yield from (serialise(part) for part in in_parts(table))
 
 
-def _messages(payloads: Sequence[bytes | None], accounts: dict[str, int]) -> pd.DataFrame:
+def _messages(payloads: Sequence[bytes | None], accounts: Mapping[str, int]) -> pd.DataFrame:
     """Answers of a bucket; the first of them has its accounts."""
     rest = [0] * (len(payloads) - 1)
     return pd.DataFrame({PAYLOAD: payloads, **{name: [accounts[name], *rest] for name in ACCOUNTS}})

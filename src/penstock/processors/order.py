@@ -7,6 +7,7 @@ equal in all that a query sees.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,9 +29,10 @@ def arrival(rows: pa.Table, by: Sequence[str]) -> Indices | None:
     if len(by) == 1 and _number(rows.schema.field(by[0]).type):
         values = rows.column(by[0])
         if not values.null_count:
-            numbers = values.cast(pa.int64()).to_numpy()
-            if (np.diff(numbers) > 0).all():
+            values = values.cast(pa.int64())
+            if _rises(values):
                 return None
+            numbers = values.to_numpy()
             order = np.argsort(numbers, kind="stable")
             if (np.diff(numbers[order]) > 0).all():  # no two are equal: the others do not matter
                 return order
@@ -39,6 +41,17 @@ def arrival(rows: pa.Table, by: Sequence[str]) -> Indices | None:
     keys = [(name, "ascending") for name in sortable]
     sorted_: Indices = pc.sort_indices(rows, sort_keys=keys).to_numpy().astype(np.int64)
     return sorted_
+
+
+def _rises(values: pa.ChunkedArray) -> bool:
+    """Whether each value is greater than the one before; looked at chunk by chunk, not copied."""
+    before = -math.inf
+    for chunk in values.chunks:
+        numbers = chunk.to_numpy()
+        if len(numbers) and (numbers[0] <= before or not (np.diff(numbers) > 0).all()):
+            return False
+        before = int(numbers[-1]) if len(numbers) else before
+    return True
 
 
 def _number(of: pa.DataType) -> bool:

@@ -8,7 +8,7 @@ table ─► order of arrival ─► keys as numbers ─► windows that are due
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,8 +108,34 @@ class Session:
             table: the rows of one batch, in any order.
             watermark: how far the stream is, where the engine says; FOREVER at its end.
         """
+        return self._advance(self._in_order(table), watermark)
+
+    def steps(
+        self, table: pa.Table, watermark: int = NEVER, piece: int = 1 << 17
+    ) -> Iterator[Result]:
+        """The same as several results, if rows alone close windows and there are many.
+
+        Arrays of a piece fit into memory that the piece before has used. For arrays of a whole
+        batch the system has to find new memory each time, which took longer than the windows.
+
+        Args:
+            table: the rows of one batch, in any order.
+            watermark: how far the stream is, where the engine says; FOREVER at its end.
+            piece: rows in one.
+        """
+        table, told = self._in_order(table), self.progress is not None or self.layout.promised
+        whole = max(1, table.num_rows)
+        size = whole if self.layout.timed or told else piece
+        for begin in range(0, whole, size):
+            is_last = begin + size >= whole
+            yield self._advance(table.slice(begin, size), watermark if is_last else NEVER)
+
+    def _in_order(self, table: pa.Table) -> pa.Table:
         order = arrival(table, self.layout.order)
-        table = (table if order is None else table.take(pa.array(order))).combine_chunks()
+        return table if order is None else table.take(pa.array(order))
+
+    def _advance(self, table: pa.Table, watermark: int) -> Result:
+        table = table.combine_chunks()
         promises = table
         if PROMISE in table.column_names:
             is_promise = table.column(PROMISE).is_valid()
