@@ -85,7 +85,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.python.unix.domain.socket.enabled", "true")
-        .config(map=PLAIN_FILES)
+        .config(map=dict[str, bool | float | int | str | None](PLAIN_FILES))
     )
     # A running session cannot be given them any more.
     connector = jars("connector")

@@ -10,7 +10,7 @@ An order is made of few numbers and an array, so that an engine can follow it wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.drops.arrays import Flags, suppressed
@@ -18,6 +18,7 @@ from penstock.drops.arrays_per_group import ALL
 from penstock.drops.coins import threshold
 from penstock.drops.decisions import Decisions
 from penstock.drops.group_orders import GroupOrder
+from penstock.drops.in_force import Span, span_of
 from penstock.drops.targets import Target
 from penstock.errors import RecordDamaged, complaint
 from penstock.windows import last_closed, last_wid, window_end
@@ -113,6 +114,7 @@ class Orders:
             those that stay, and a sample.
         groups: of each query that is dropped per group, in the order of their folds.
         floors: of each fold with a floor, the thresholds of its buckets; none where it has none.
+        in_force: of each aggregate with approximate answers, which windows may have lost rows.
     """
 
     batch: int
@@ -123,6 +125,7 @@ class Orders:
     large: bool = False
     groups: tuple[GroupOrder, ...] = ()
     floors: tuple[tuple[int, ...], ...] = ()
+    in_force: tuple[tuple[Span, ...], ...] = ()
 
     @property
     def drops(self) -> bool:
@@ -139,7 +142,8 @@ class Orders:
         """The same without any drop; what was dropped before stays suppressed."""
         stay, groups = (ALL_STAY,), tuple(order.harmless() for order in self.groups)
         streams, folds = stay * len(self.streams), stay * len(self.folds)
-        return Orders(batch, streams, folds, self.windows, groups=groups)
+        made = Orders(batch, streams, folds, self.windows, groups=groups)
+        return replace(made, in_force=self.in_force)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; flags as a text of 0 and 1."""
@@ -152,6 +156,7 @@ class Orders:
             "windows": [_flags(flags) for flags in self.windows],
             "groups": [order.values() for order in self.groups],
             "floors": [list(some) for some in self.floors],
+            "in_force": [[span.values() for span in some] for some in self.in_force],
         }
 
     @classmethod
@@ -167,6 +172,7 @@ class Orders:
                 large=bool(values.get("large", False)),
                 groups=tuple(map(GroupOrder.of, values.get("groups", ()))),
                 floors=tuple(tuple(map(int, some)) for some in values.get("floors", ())),
+                in_force=tuple(tuple(map(span_of, some)) for some in values.get("in_force", ())),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

@@ -18,10 +18,13 @@ from penstock.drops.kinds import Approximate
 from penstock.drops.mean_bounds import ROUNDED
 from penstock.engine.estimate import TINY, Estimate, bounded, few
 from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
-from penstock.engine.groups import HEAVIEST, ROWS, stands_for, varies
+from penstock.engine.groups import HEAVIEST, IN_FORCE, ROWS, stands_for, varies
 from penstock.engine.lowering import MOMENTS, SKETCH, SUMMED
 from penstock.engine.shape_estimates import Values, quantile, variance
 from penstock.network.aggregates import Aggregate as Asked
+
+_ROUNDED = 1 + 1e-9
+"""A weight is the inverse of a share, which is not the same number again."""
 
 
 @dataclass(frozen=True)
@@ -84,25 +87,27 @@ class Estimates:
         if self.kind.bounds == "hoeffding":
             return self._hoeffding(total, square)
         q = self._unkept(total, square)
-        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
-        high = total + root + (z * z / 2 * q + STEP) * largest
+        most = self._most(q)
+        root = z * F.sqrt(q * square + most * (z * z / 4) * largest * largest)
+        high = total + root + (z * z / 2 * most + STEP) * largest
         mean = square / F.greatest(total, F.lit(TINY))
         low = F.greatest(total - root + SHIFT * z * z * q * mean - STEP * largest, n)
-        return bounded(total, low, high, q)
+        return bounded(total, low, high, most)
 
     def _sum(self, column: str) -> Estimate:
         squares = f"{SQUARES} {column}"
         total, square = self._w(f"{SUMMED} {column}"), self._w2(squares)
         n, z = F.col(self.slots[f"{COUNTED} {column}"]).cast("double"), self._z
         if self.kind.bounds == "hoeffding":
-            return self._hoeffding(total, square)
+            return self._hoeffding(total, square, self._largest(column))
         q = self._unkept(self._w(squares), square)
+        most = self._most(q)
         seen = self._heaviest * self._largest(column)
-        share = seen * seen / F.greatest(square, F.lit(TINY))
+        share = F.least(seen * seen / F.greatest(square, F.lit(TINY)), F.lit(1.0))
         largest = seen * (1 + few(n))
-        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
-        more = (z * z / 2 * q + SKEW * z * z * F.sqrt(q) * share + STEP) * largest
-        return bounded(total, total - root - more, total + root + more, q)
+        root = z * F.sqrt(q * square + most * (z * z / 4) * largest * largest)
+        more = (z * z / 2 * most + SKEW * z * z * F.sqrt(most) * share + STEP) * largest
+        return bounded(total, total - root - more, total + root + more, most)
 
     def _avg(self, column: str) -> Estimate:
         counted, summed = f"{COUNTED} {column}", f"{SUMMED} {column}"
@@ -110,36 +115,44 @@ class Estimates:
         mean = self._w(summed) / weight
         off = self._w2(f"{SQUARES} {column}") - 2 * mean * self._w2(summed) + mean * mean * weight2
         square = F.greatest(off, F.lit(0.0)) + ROUNDED * self._w2(f"{SQUARES} {column}")
-        if self.kind.bounds == "hoeffding":
-            half = self._half(square) / weight
-            return bounded(mean, mean - half, mean + half, self._unkept(weight, weight2))
         q = self._unkept(weight, weight2)
-        n = F.col(self.slots[counted]).cast("double")
+        most = self._most(q)
         high, low = (self._end(which, column) for which in (HIGHEST, LOWEST))
         seen = high - low
+        if self.kind.bounds == "hoeffding":
+            half = self._half(square, seen) / weight
+            return bounded(mean, mean - half, mean + half, most)
+        n = F.col(self.slots[counted]).cast("double")
         spread = seen + (seen + self._largest(column)) * few(n)
         heaviest = self._heaviest
         share = F.least(
             heaviest * heaviest * seen * seen / F.greatest(square, F.lit(TINY)), F.lit(1.0)
         )
-        skew = 0.25 * SKEW * z * z * F.sqrt(q) * share
+        skew = 0.25 * SKEW * z * z * F.sqrt(most) * share
         largest = heaviest * spread
-        root = z * F.sqrt(q * (square + z * z / 4 * largest * largest))
-        half = (root + (z * z / 2 * q + skew + STEP) * largest) / weight
-        return bounded(mean, mean - half, mean + half, q)
+        root = z * F.sqrt(q * square + most * (z * z / 4) * largest * largest)
+        half = (root + (z * z / 2 * most + skew + STEP) * largest) / weight
+        return bounded(mean, mean - half, mean + half, most)
 
-    def _hoeffding(self, total: Column, square: Column) -> Estimate:
-        half = self._half(square)
+    def _hoeffding(self, total: Column, square: Column, each: Column | None = None) -> Estimate:
+        half = self._half(square, each)
         exact = self._heaviest == 1
         low, high = total - half, total + half
         return Estimate(
             total, F.when(exact, total).otherwise(low), F.when(exact, total).otherwise(high)
         )
 
-    def _half(self, square: Column) -> Column:
-        """Half the width of the paper's bounds."""
-        delta = 1 - self.kind.confidence
-        return F.sqrt(self._heaviest * square * (math.log(2 / delta) / 2))
+    def _half(self, square: Column, each: Column | None = None) -> Column:
+        """Half the width of the paper's bounds, and what rows make that are all gone.
+
+        Args:
+            square: Σ W²v².
+            each: what a row adds at most; None for 1.
+        """
+        delta, heaviest = 1 - self.kind.confidence, self._heaviest
+        half = F.sqrt(heaviest * square * (math.log(2 / delta) / 2))
+        gone = heaviest * math.log(1 / delta)
+        return half + F.when(self._unseen, gone if each is None else gone * each).otherwise(0.0)
 
     @property
     def _z(self) -> float:
@@ -147,8 +160,24 @@ class Estimates:
 
     @property
     def _heaviest(self) -> Column:
-        """The most rows that a row of the sample stands for."""
-        return F.col(self.slots[HEAVIEST])
+        """The most rows that a row of the window stands for, be it that none such stayed."""
+        seen = F.col(self.slots[HEAVIEST])
+        return F.greatest(seen, F.col(self.slots[IN_FORCE])) if IN_FORCE in self.slots else seen
+
+    @property
+    def _unseen(self) -> Column:
+        """Whether fewer rows were kept for a while than those that stayed tell."""
+        if IN_FORCE not in self.slots:
+            return F.lit(False)
+        return F.col(self.slots[IN_FORCE]) > F.col(self.slots[HEAVIEST]) * _ROUNDED
+
+    def _most(self, q: Column) -> Column:
+        """The share of the variance that rows that did not stay may have, be they all gone.
+
+        Args:
+            q: the share by those that stayed.
+        """
+        return F.when(self._unseen, 1 - 1 / self._heaviest).otherwise(q)
 
     def _w(self, name: str) -> Column:
         """Σ W of what was asked under that name."""

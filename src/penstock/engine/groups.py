@@ -29,6 +29,9 @@ ROWS = "penstock_rows"
 HEAVIEST = "penstock_heaviest"
 """The most rows that a row stands for."""
 
+IN_FORCE = "penstock_in_force"
+"""The most rows that a row stood for while the window was open, be it that none stayed."""
+
 ALONE = (PER_GROUP, FLOORED)
 """Kinds of rows that go by their keys: no others are folded with them."""
 

@@ -33,8 +33,14 @@ TYPE = (
 )
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
-MORE = {"groups": f"array<{_GROUP}>", "floors": "array<array<bigint>>"}
-"""What is told only where windows are dropped per group, or groups have a floor."""
+_SPAN = "struct<after: bigint, until: bigint, weight: double>"
+MORE = {
+    "groups": f"array<{_GROUP}>",
+    "floors": "array<array<bigint>>",
+    "in_force": f"array<array<{_SPAN}>>",
+}
+"""What is told only where windows are dropped per group, groups have a floor, or answers are
+approximate."""
 
 
 def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
@@ -86,7 +92,26 @@ def more_of(orders: Orders, name: str) -> list[Any]:
     """What the orders have of `MORE` under a name."""
     if name == "floors":
         return [list(some) for some in orders.floors]
+    if name == "in_force":
+        return [[(s.after, s.until, s.weight) for s in some] for some in orders.in_force]
     return [(_seeded(one, one.panes), _seeded(one, one.ends)) for one in orders.groups]
+
+
+def in_force(orders: Column, aggregate: Column) -> Column:
+    """The most rows that a row of a window may have stood for, be it that none stayed.
+
+    Args:
+        orders: with `in_force` of `MORE`.
+        aggregate: the number of the window's aggregate.
+    """
+    start, end = F.unix_micros("window_start"), F.unix_micros("window_end")
+
+    def heavier(so_far: Column, span: Column) -> Column:
+        holds = (end > span["after"]) & F.coalesce(start <= span["until"], F.lit(True))
+        return F.when(holds, F.greatest(so_far, span["weight"])).otherwise(so_far)
+
+    spans = F.get(orders["in_force"], aggregate)
+    return F.coalesce(F.aggregate(spans, F.lit(1.0), heavier), F.lit(1.0))
 
 
 def chance(columns: Sequence[Column]) -> Column:

@@ -19,6 +19,7 @@ from penstock.engine.columns import window_time
 from penstock.engine.early import Entrance
 from penstock.engine.estimates import Estimates
 from penstock.engine.frame import AGGREGATE, Answers
+from penstock.engine.in_force import with_in_force
 from penstock.engine.level_above import above_all
 from penstock.engine.operators import built
 from penstock.engine.passing import Levels, on_windows
@@ -148,6 +149,10 @@ class Part:
             if self.shared.sheds and self.late is not None:
                 groups = grouped_answers(self.shared, self.slots)
                 frame = shed.delivered(frame, self.late["orders"], self.metric, groups)
+                sampled = [a for a in self.slots if self.approximation(a) is not None]
+                if sampled:
+                    orders = self.late["orders"]
+                    frame = with_in_force(frame, orders, self.shared, self.slots, sampled)
             if self.metric is not None:
                 number = self.shared.number
                 frame = above_all(frame, self.slots, number, self.on_windows, self.metric)

@@ -102,7 +102,8 @@ class Shared:
     def told(self) -> tuple[str, ...]:
         """What a batch must be told besides (`engine.orders.MORE`)."""
         by = {"groups": PER_GROUP, "floors": FLOORED}
-        return tuple(name for name, kind in by.items() if kind in self.kinds.values())
+        told = [name for name, kind in by.items() if kind in self.kinds.values()]
+        return (*told, "in_force") if self.approximates else tuple(told)
 
     @property
     def weighted(self) -> bool:

@@ -23,6 +23,7 @@ from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
 from penstock.drops.floors import Buckets, from_json, thresholds, to_json
 from penstock.drops.group_orders import group_order
+from penstock.drops.in_force import Span, noted
 from penstock.drops.kinds import FLOORED, PER_GROUP, Approximate, Subset, is_per_group, is_sampled
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
@@ -80,6 +81,7 @@ class _Record:
         lost: the batch from which on it is not known what was dropped before; None as a rule.
         sizes: of queries with a floor, what their groups had in the last windows.
         large: whether it was expected to be a large batch.
+        in_force: of each aggregate, which windows may have lost rows at random.
     """
 
     decisions: Decisions = field(default_factory=Decisions)
@@ -89,6 +91,7 @@ class _Record:
     lost: int | None = None
     sizes: Mapping[str, Buckets] = field(default_factory=dict)
     large: bool = False
+    in_force: tuple[tuple[Span, ...], ...] = ()
 
 
 @dataclass
@@ -123,6 +126,7 @@ class Shedder:
     _lost: int | None = None
     _large: bool = False
     _sizes: dict[str, Buckets] = field(default_factory=dict)
+    _in_force: tuple[tuple[Span, ...], ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -148,7 +152,7 @@ class Shedder:
         last = next((record for record in found if record is not None), _Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
-        self._large = last.large
+        self._large, self._in_force = last.large, last.in_force
         self._sizes = dict(last.sizes)
         self._check_strides()
         if done and found == [None, None]:
@@ -310,6 +314,8 @@ class Shedder:
             self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1000)
             self._lost = None
         orders = self._orders(batch, plan, mode)
+        self._in_force = self._noted(orders, mark or None, seen)
+        orders = replace(orders, in_force=self._in_force)
         values = {
             "plan": plan.values(),
             "mode": mode,
@@ -394,6 +400,29 @@ class Shedder:
         made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors))
         return replace(made, counts_only=mode == "monitor", large=self._large)
 
+    def _noted(
+        self, orders: Orders, mark: int | None, seen: int | None
+    ) -> tuple[tuple[Span, ...], ...]:
+        """Which windows may have lost rows at random by the end of the batch."""
+        shared, newest = self.part.shared, self._newest
+        if newest is not None and any(source.progress is not None for source in shared.rows):
+            newest = max(newest, seen or newest)  # what rows promise says little of the newest
+        before = self._in_force or ((),) * (len(shared.aggregates) + 1)
+        found: list[tuple[Span, ...]] = [()] * len(before)
+        for fold, order in zip(shared.folds, orders.folds, strict=True):
+            # What a floor keeps of a group is known by group only.
+            for one in fold.aggregates if is_sampled(fold.kind) and fold.kind != FLOORED else ():
+                number, spec = shared.number[one], one.query.spec
+                found[number] = noted(
+                    before[number],
+                    batch=orders.batch,
+                    keep=1.0 if orders.counts_only else order.keep,
+                    mark=mark,
+                    newest=newest,
+                    length=spec.range or spec.period,
+                )
+        return tuple(found)
+
     def _shares(self, aggregate: Aggregate, keep: float) -> tuple[int, ...]:
         """The thresholds of the buckets of a query's groups."""
         name = self.part.graph.users[aggregate][0]
@@ -476,6 +505,7 @@ class Shedder:
                 values.get("lost"),
                 from_json(values.get("sizes", {})),
                 orders.large,
+                orders.in_force,
             )
         except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
             return None

@@ -1,0 +1,93 @@
+"""An answer is not called exact, nor bounded as if, because all rows that were dropped are gone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import penstock as ps
+from tests.engine.streams import SECOND, START, Files
+
+SCHEMA = pa.schema(
+    [
+        ("ts", pa.timestamp("us", tz="UTC")),
+        ("host", pa.string()),
+        ("size", pa.int64()),
+        ("number", pa.int64()),
+    ]
+)
+HOSTS = ("a", "b", "c", "d", "e", "f", "rare", "alarm")
+ROWS = 160
+"""Rows of a batch, one each tenth of a second."""
+
+
+def some_rows(batch: int) -> list[dict]:
+    numbers = range(batch * ROWS, (batch + 1) * ROWS)
+    return [
+        {
+            "ts": START + i * SECOND // 10,
+            "host": HOSTS[i % 8] if i % 8 < 6 or i % 40 < 8 else "a",
+            "size": i % 7 + 1,
+            "number": i,
+        }
+        for i in numbers
+    ]
+
+
+def asked(rows: DataFrame) -> dict[str, ps.WindowQuery]:
+    packet = ps.stream(
+        rows, event_time="ts", identity="number", never_shed="host = 'alarm'", name="packets"
+    )
+    windows = packet.window("40 s", every="8 s").by("host")
+    functions = {"n": ps.count(), "s": ps.sum("size"), "m": ps.avg("size")}
+    return {
+        "default": windows.agg(**functions).approximate(),
+        "paper": windows.agg(**functions).approximate(bounds="hoeffding"),
+    }
+
+
+def keeping(rows: list[Row]) -> Callable[[DataFrame, int], None]:
+    return lambda batch, _: rows.extend(batch.collect())
+
+
+def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path: Path) -> None:
+    files = Files(spark, tmp_path, SCHEMA)
+    found: dict[str, list[Row]] = defaultdict(list)
+    # Nothing is dropped, then nearly all, then nothing; the last batches close the windows.
+    for keep, batches in ((1.0, range(3)), (0.02, range(3, 6)), (1.0, range(6, 16))):
+        for batch in batches:
+            files.add(some_rows(batch))
+        queries = asked(files.stream())
+        run = ps.Network(**queries).start(
+            str(tmp_path / "checkpoint"),
+            sinks={name: keeping(found[name]) for name in queries},
+            trigger={"availableNow": True},
+            keep=keep,
+        )
+        run.wait()
+    truth: dict[tuple, list[int]] = defaultdict(list)
+    for one in (one for batch in range(16) for one in some_rows(batch)):
+        end = one["ts"] - one["ts"] % (8 * SECOND) + 8 * SECOND
+        for k in range(5):
+            truth[end + k * 8 * SECOND, one["host"]].append(one["size"])
+    for rows in found.values():
+        wrong = held = 0
+        states = defaultdict(set)
+        for row in rows:
+            end = round(row["window_end"].timestamp() * SECOND)
+            sizes = truth[end, row["host"]]
+            exact = {"n": len(sizes), "s": sum(sizes), "m": sum(sizes) / len(sizes)}
+            if row["exact"]:
+                assert all(abs(row[name] - value) < 1e-9 for name, value in exact.items()), row
+            for name, value in exact.items():
+                inside = row[f"{name}_low"] - 1e-9 <= value <= row[f"{name}_high"] + 1e-9
+                held += inside
+                wrong += not inside
+            states[row["host"]].add(row["exact"])
+        assert wrong <= 0.01 * (held + wrong)
+        assert states["alarm"] == {True}  # by its key it is known that none of its rows may go
+        assert states["rare"] == states["a"] == {True, False}  # before and after, and in between
