@@ -235,6 +235,10 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         "spark.python.unix.domain.socket.enabled": str(len(str(scratch)) <= _SHORT).lower(),
         # With a limit in bytes Spark measures the batch anew with every row that goes to Python.
         "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
+        # Python's workers keep the memory of a batch for the next one. Where the system has to find
+        # it anew, that may take longer than the windows do.
+        "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 30),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.local.dir": str(scratch / "local"),
