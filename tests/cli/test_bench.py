@@ -137,6 +137,7 @@ def test_what_drops_cost_is_beside_what_is_wanted():
         "overhead": {"25/1.0": 0.99, "100/0.5": 0.91},
         "a_a_range": [0.95, 1.04],
         "dropped_row": 0.12,
+        "dropped_row_kafka": 0.3,
         "wanted": {"overhead": 0.97, "dropped_row": 0.15},
     }
     marks = [row[-1] for row in lines(bench.overhead_table(result))]

@@ -15,7 +15,8 @@ from penstock.sources.traffic import SLOT
 def test_its_network_is_that_of_the_seven_queries():
     config = parse_config((files("penstock.cli.demo") / FILE).read_text(), FILE)
     assert len(config.outline().queries) == 7
-    assert (config.latency, config.queries["web_large"].answers) == (3_000_000, "subset")
+    assert config.latency == 3_000_000
+    assert {query.answers for query in config.queries.values()} == {"approximate"}
 
 
 @pytest.mark.parametrize("capacity", [5_000.0, 180_000.0])

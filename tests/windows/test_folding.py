@@ -25,7 +25,9 @@ def naive_cost(groups: list[Sampled], rows: Rows, width: int) -> float:
             continue
         taken += 1
         names = sorted({key for group in groups for key in group.keys})
-        pane = (t // width, *(int(rows.keys[name][i]) for name in names), tuple(mine))
+        used = {name for g in mine for name in groups[g].keys}
+        values = (int(rows.keys[name][i]) if name in used else 0 for name in names)
+        pane = (t // width, *values, tuple(mine))
         panes[pane] = set(mine)
     entries = sum(groups[g].overlap for mine in panes.values() for g in mine)
     return taken + PANE * len(panes) + WINDOW * entries

@@ -16,7 +16,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
+from penstock import sources
+from penstock.bench import overhead_kafka
 from penstock.bench.data import source
+from penstock.bench.overhead_kafka import Start
 from penstock.bench.packets import SCHEMA, WORKLOAD, ours, write
 from penstock.engine.network_run import NetworkRun
 
@@ -59,6 +62,7 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
             "a_a": round(statistics.median(apart), 3),
             "a_a_range": [round(min(apart), 3), round(max(apart), 3)],
             "dropped_row": round(_dropped_row(case, say), 3),
+            "dropped_row_kafka": _dropped_row_kafka(case, say),
             "wanted": WANTED,
             "rows": rows,
         }
@@ -82,8 +86,13 @@ def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
     return (dropped - read) / (kept - read)
 
 
-Start = Callable[[DataFrame, str], NetworkRun]
-"""Starts something over packets, with a checkpoint."""
+def _dropped_row_kafka(case: _Case, say: Callable[[str], None]) -> float | None:
+    """The same for rows from Kafka, reading included."""
+    half = map(str, case.files[: len(case.files) // 2])
+    packets = case.spark.read.schema(SCHEMA).parquet(*half)
+    kinds = {"dropped": case.seven(NOTHING), "kept": case.seven(1.0)}
+    ratio = overhead_kafka.dropped_row(packets, case.folder, kinds, say)
+    return None if ratio is None else round(ratio, 3)
 
 
 @dataclass
@@ -105,7 +114,7 @@ class _Case:
     def window(self, size: int, share: float, *, sheds: bool) -> Start:
         """One query over windows, whose drops have nothing to drop."""
 
-        def start(rows: DataFrame, checkpoint: str) -> NetworkRun:
+        def start(rows: DataFrame | sources.Source, checkpoint: str) -> NetworkRun:
             packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
             if share < 1:
                 packets = packets.where(f"size % 100 < {round(share * 100)}")
@@ -118,7 +127,7 @@ class _Case:
     def seven(self, keep: float) -> Start:
         """The seven queries, of whose rows a share is kept."""
 
-        def start(rows: DataFrame, checkpoint: str) -> NetworkRun:
+        def start(rows: DataFrame | sources.Source, checkpoint: str) -> NetworkRun:
             network = ours(rows, list(WORKLOAD))
             queries = {
                 name: query.approximate()
@@ -132,7 +141,7 @@ class _Case:
     def reading(self) -> Start:
         """All columns of the packets, and no row is an answer."""
 
-        def start(rows: DataFrame, checkpoint: str) -> NetworkRun:
+        def start(rows: DataFrame | sources.Source, checkpoint: str) -> NetworkRun:
             packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
             columns = "ts, src_host, dst_host, protocol, dst_port, size"
             network = ps.Network(none=packets.where(f"hash({columns}, number) = 1"))

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock as ps
+from penstock import sources
 from penstock.bench.data import write_one
 
 SCHEMA = (
@@ -65,17 +66,21 @@ BELOW = ("packets", "filter 1")
 
 
 def ours(
-    rows: DataFrame, names: list[str], keep: float | None = None, slack: str = "0 seconds"
+    rows: DataFrame | sources.Source,
+    names: list[str],
+    keep: float | None = None,
+    slack: str = "0 seconds",
 ) -> ps.Network:
     """Some of the queries as one network.
 
     Args:
-        rows: the packets.
+        rows: the packets; a source knows itself what tells them apart.
         names: of the queries.
         keep: the share of the packets that a drop lets through; None for no drop.
         slack: how far packets may be out of order.
     """
-    packets = ps.stream(rows, "ts", name="packets", identity="number", slack=slack)
+    identity = "number" if isinstance(rows, DataFrame) else None
+    packets = ps.stream(rows, "ts", name="packets", identity=identity, slack=slack)
     if keep is not None:
         packets = packets.where(f"xxhash64(number) & 1023 < {round(keep * 1024)}")
     queries = {}

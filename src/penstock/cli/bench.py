@@ -17,6 +17,7 @@ from penstock.bench import overload as overload_bench
 from penstock.bench import placement as placement_bench
 from penstock.bench import stateful as stateful_bench
 from penstock.bench import windows as windows_bench
+from penstock.bench.kafka.jars import jars
 from penstock.cli.failures import FAILED, Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import BENCH, local_spark
@@ -56,7 +57,9 @@ def network(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose =
 @app.command("overhead", epilog="Example: penstock bench overhead --quick --json")
 def overhead(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
     """Measure what drops cost that have nothing to drop, and what a dropped row costs."""
-    result = _measured(overhead_bench.run, quick=quick, verbose=verbose)
+    connector = jars("connector")
+    more = {} if isinstance(connector, str) else {"spark.jars": ",".join(map(str, connector))}
+    result = _measured(overhead_bench.run, quick=quick, verbose=verbose, more=more)
     _show(result, overhead_table(result), as_json=as_json, failed=False)
 
 
@@ -85,13 +88,17 @@ def nodes(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = F
 
 
 def _measured(
-    run: Callable[..., dict[str, object]], *, quick: bool, verbose: bool
+    run: Callable[..., dict[str, object]],
+    *,
+    quick: bool,
+    verbose: bool,
+    more: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     with one_line_errors(verbose=verbose):
         check_java()
         progress = Console(stderr=True, highlight=False)
         progress.print("starting Spark")
-        with local_spark(BENCH, verbose=verbose) as local:
+        with local_spark(BENCH, verbose=verbose, more=more) as local:
             return run(
                 local.spark, quick=quick, say=lambda text: progress.print(text, markup=False)
             )
@@ -196,6 +203,8 @@ def overhead_table(result: dict[str, Any]) -> Table:
     shown = _figures("What drops cost", [*cases, row])
     low, high = result["a_a_range"]
     shown.caption = f"Two equal runs differ by {low:g} to {high:g} (A/A)."
+    if result["dropped_row_kafka"] is not None:
+        shown.caption += f" From Kafka, reading included: {result['dropped_row_kafka']:g}."
     shown.caption_justify = "left"
     return shown
 

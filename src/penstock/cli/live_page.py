@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from penstock.engine.network_run import NetworkRun
-from penstock.engine.shedder import Mode
+from penstock.engine.shed_record import Mode
 from penstock.errors import UsageError, complaint
 from penstock.view.page import serve
 from penstock.view.scene import Scene

@@ -102,6 +102,15 @@ class Fold:
         """The panes of all windows."""
         return grid(aggregate.query.spec for aggregate in self.aggregates)
 
+    def uses(self) -> dict[str, int]:
+        """Key, in small letters → the bits of the mask of those that group by it."""
+        bit = {way: 1 << i for i, way in enumerate(self.ways)}
+        found = dict.fromkeys(map(str.lower, self.keys), 0)
+        for group in self.groups:
+            for key in group.keys:
+                found[key.lower()] |= bit[group.feeds[0]]
+        return found
+
     def bits(self) -> dict[Aggregate, int]:
         """Aggregate → its bit in the mask."""
         bit = {way: 1 << i for i, way in enumerate(self.ways)}
@@ -175,6 +184,9 @@ def _common(one: Group, other: Group) -> int | None:
         return None
     if unfiltered(one.feeds[0]) != unfiltered(other.feeds[0]):
         return None
+    mine, theirs = ({key.lower() for key in group.keys} for group in (one, other))
+    if one.kind != "exact" and not (mine <= theirs or theirs <= mine):
+        return None  # what is folded together is dropped together
     both = grid(a.query.spec for a in (*one.aggregates, *other.aggregates)).width
     return both if both * _FINER >= min(one.grid.width, other.grid.width) else None
 

@@ -98,7 +98,7 @@ def _launched(
     if part.shared_sheds:
         shedder = Shedder(part, where, mode=wanted.mode)
         measure.dropping = shedder.dropping
-        shedder.ask(shedder.by_hand(mine(wanted.keep, names), mine(wanted.drop, names)))
+        shedder.ask(shedder.ordering.by_hand(mine(wanted.keep, names), mine(wanted.drop, names)))
         shedder.begin()
         ledger = Ledger(shedder, part.metric or "")
         if wanted.latency is not None:

@@ -44,6 +44,7 @@ from penstock.engine.frame import (
 )
 from penstock.engine.groups import HEAVIEST, ROWS, Columns, stands_for, value_name, varies
 from penstock.engine.lowering import SQUARED, SUMMED
+from penstock.engine.schema import OURS
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.step import quoted
 from penstock.engine.tally import (
@@ -175,13 +176,16 @@ class LevelOne:
                     continue
                 for way in (feed, *fold.ways):
                     flow.add(way)
-                mask = None if fold.mask is None else (fold.mask, flow.mask(fold.ways))
+                mask, filled = None, dict[str, str]()
+                if fold.mask is not None:
+                    mask = fold.mask, flow.mask(fold.ways)
+                    filled = _keys_where_used(fold, flow, feed, mask[1])
                 stays, lost = None, None
                 if self.shared.sheds:
                     lost = shed_groups.lost(self.shared, flow, feed, number - 1)
                     lost = lost or floors.lost(self.shared, flow, number - 1)
                     stays = shed.at_fold(self.shared, number - 1, lost)
-                branches.append(Branch(feed, number, _slots_of(fold), mask, stays, lost))
+                branches.append(Branch(feed, number, _slots_of(fold), mask, filled, stays, lost))
         return branches
 
     def _paned(
@@ -308,6 +312,23 @@ class LevelOne:
 def _slots_of(fold: Fold) -> dict[str, str]:
     keys = {slot: key for key, slot in fold.key_slots.items()}
     return keys | {value_name(s): a.column or "" for a, s in fold.slots.items() if s != ROWS}
+
+
+def _keys_where_used(fold: Fold, flow: Flow, feed: Operator, mask: str) -> dict[str, str]:
+    """Slot → the column with a key of the fold, null in rows that no query with that key is for.
+
+    So a row of which only the port matters is in one pane with all others of that port, whatever
+    its host is.
+    """
+    found = {}
+    for key, uses in fold.uses().items():
+        if uses != (1 << len(fold.ways)) - 1:
+            value = F.col(quoted(flow.value(feed, key)))
+            name = f"{OURS}key_{len(flow.frame.columns)}"
+            used = F.when(F.col(mask).bitwiseAND(F.lit(uses).cast("bigint")) != 0, value)
+            flow.frame = flow.frame.select("*", used.alias(name))
+            found[fold.key_slots[key]] = name
+    return found
 
 
 def _source(feed: Operator) -> Source:

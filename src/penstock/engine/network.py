@@ -19,7 +19,7 @@ from penstock.engine.layout import needs_processor
 from penstock.engine.part import Part
 from penstock.engine.record import forget_network, remember_network, remembered_folds
 from penstock.engine.run import METRIC
-from penstock.engine.shedder import Mode
+from penstock.engine.shed_record import Mode
 from penstock.engine.stream import Stream
 from penstock.engine.wanted import wanted
 from penstock.engine.watermark import late_watermark

@@ -23,7 +23,8 @@ from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
 from penstock.engine.shed_accounts import ShedAccounts
-from penstock.engine.shedder import MODES, Mode, Shedder
+from penstock.engine.shed_record import MODES, Mode
+from penstock.engine.shedder import Shedder
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import UsageError, complaint
@@ -203,7 +204,7 @@ class NetworkRun:
         for part in self.parts:
             if part.shedder is not None:
                 these = mine(keep, part.queries), mine(drop, part.queries)
-                part.shedder.ask(part.shedder.by_hand(*these))
+                part.shedder.ask(part.shedder.ordering.by_hand(*these))
         if mode is not None:
             self.set_mode(mode)
 

@@ -15,49 +15,29 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
 
-from penstock.control.prior import taking
 from penstock.drops.advance import advance
-from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
-from penstock.drops.floors import Buckets, from_json, thresholds, to_json
-from penstock.drops.group_orders import group_order
-from penstock.drops.in_force import Span, noted
-from penstock.drops.kinds import FLOORED, PER_GROUP, Approximate, Subset, is_per_group, is_sampled
-from penstock.drops.nested import droppable_below
-from penstock.drops.orders import (
-    ALL_STAY,
-    EVER,
-    NOTHING,
-    Order,
-    Orders,
-    at_random,
-    before,
-    by_window,
-    suppress_all,
-    undelivered,
-)
-from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
-from penstock.drops.sealed import seal, unseal
+from penstock.drops.floors import Buckets
+from penstock.drops.in_force import Span
+from penstock.drops.orders import Orders
+from penstock.drops.plan import Plan
 from penstock.drops.skip import skip
 from penstock.drops.targets import Target
 from penstock.drops.upstream import both, missing
 from penstock.engine.backlog import rows_of_batch
 from penstock.engine.files import Folder
-from penstock.engine.orders import FOLDER, KIND, VERSION, orders_of
+from penstock.engine.ordering import Ordering
+from penstock.engine.orders import FOLDER, orders_of
 from penstock.engine.part import Part
 from penstock.engine.schema import own_watermark
+from penstock.engine.shed_record import Mode, Record
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
-from penstock.errors import RecordDamaged, UsageError, complaint, did_you_mean
-from penstock.network.operators import Aggregate, Source, base, depth, feeds, inputs, upstream
-from penstock.windows import window_bounds
+from penstock.errors import UsageError, complaint, did_you_mean
+from penstock.network.operators import Aggregate, depth, upstream
 
 _log = logging.getLogger(__name__)
-
-Mode = Literal["off", "monitor", "on"]
-MODES: tuple[Mode, ...] = ("off", "monitor", "on")
 
 _KEPT = 100
 """Records that are kept."""
@@ -67,31 +47,6 @@ LARGE = 200 * ONE_IN
 
 _AHEAD = 4
 """Windows are decided so many times as far ahead as a batch has gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """What decisions go on from.
-
-    Args:
-        decisions: for the batch.
-        would: what would have been decided, where rows are only counted.
-        newest: how far the stream was, in microseconds.
-        span: how far a batch goes, in microseconds.
-        lost: the batch from which on it is not known what was dropped before; None as a rule.
-        sizes: of queries with a floor, what their groups had in the last windows.
-        large: whether it was expected to be a large batch.
-        in_force: of each aggregate, which windows may have lost rows at random.
-    """
-
-    decisions: Decisions = field(default_factory=Decisions)
-    would: Decisions | None = None
-    newest: int | None = None
-    span: int = 0
-    lost: int | None = None
-    sizes: Mapping[str, Buckets] = field(default_factory=dict)
-    large: bool = False
-    in_force: tuple[tuple[Span, ...], ...] = ()
 
 
 @dataclass
@@ -149,7 +104,7 @@ class Shedder:
         following = max(done, default=-1) + 1
         # What a batch further back had dropped is not all that was: rows may have gone since.
         found = [self._read(number) for number in (following, following - 1)]
-        last = next((record for record in found if record is not None), _Record())
+        last = next((record for record in found if record is not None), Record())
         self.state, self._would = last.decisions, last.would
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
         self._large, self._in_force = last.large, last.in_force
@@ -219,50 +174,20 @@ class Shedder:
         with self._lock:
             self._skip = time
 
+    @cached_property
+    def ordering(self) -> Ordering:
+        """Makes orders of what is decided."""
+        return Ordering(self.part)
+
     @property
     def targets(self) -> dict[str, Target]:
         """The queries whose windows may be dropped."""
-        kinds = self.part.kinds
-        return {n: one for n, one in self.skippable.items() if isinstance(kinds[n], Subset)}
+        return self.ordering.targets
 
     @property
     def skippable(self) -> dict[str, Target]:
-        """The queries that may lose rows; of approximate ones a window is only lost by a jump."""
-        found = {}
-        for name, node in self.part.graph.queries.items():
-            kind = self.part.kinds.get(name)
-            if kind is not None and isinstance(node, Aggregate):
-                gap = kind.max_gap if isinstance(kind, Subset) else 0
-                found[name] = Target(name, node.query.spec, gap, is_per_group(kind))
-        return found
-
-    def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
-        """A plan of what a user says.
-
-        Args:
-            keep: the share of rows to keep, of all approximate queries or of each by name.
-            drop: the share of windows to drop, of all subset queries or of each by name.
-        """
-        graph = self.part.graph
-        mine = {n: k for n, k in self.part.kinds.items() if n in graph.queries}
-        approximate = [n for n, k in mine.items() if isinstance(k, Approximate)]
-        keeps = _by_name(keep, approximate, "keep")
-        drops = _by_name(drop, list(self.targets), "drop")
-        random, windows = [], []
-        for name, share in keeps.items():
-            if share < 1:
-                random.append(RandomDrop(self._arc(name), share))
-        for name, share in drops.items():
-            spec = self.targets[name].window
-            length, gap = spec.range or spec.period or spec.slide, self.targets[name].max_gap
-            if share > 0:
-                arc = self._arc(name)
-                windows.append(WindowDrop(arc, length, spec.slide, share, gap, (name,)))
-        return Plan(tuple(random), tuple(windows))
-
-    def _arc(self, name: str) -> Arc:
-        node = self.part.graph.queries[name]
-        return Arc(self.part.graph.names[inputs(node)[0]], name)
+        """The queries that may lose rows."""
+        return self.ordering.skippable
 
     @cached_property
     def _slack(self) -> int:
@@ -313,21 +238,20 @@ class Shedder:
             # Spark tells times in whole milliseconds, rounded down.
             self.state = replace(self.state, suppress_until=max(self._newest, seen or 0) + 1000)
             self._lost = None
-        orders = self._orders(batch, plan, mode)
-        self._in_force = self._noted(orders, mark or None, seen)
-        orders = replace(orders, in_force=self._in_force)
-        values = {
-            "plan": plan.values(),
-            "mode": mode,
-            "decisions": self.state.to_json(),
-            "orders": orders.to_json(),
-            "newest": self._newest,
-            "span": self._span,
-            "would": None if would is None else would.to_json(),
-            "lost": self._lost,
-            "sizes": to_json(self._sizes),
-        }
-        self._folder.write(str(batch), seal(KIND, VERSION, values).encode())
+        known = Record(
+            self.state,
+            self._would,
+            self._newest,
+            self._span,
+            self._lost,
+            self._sizes,
+            self._large,
+            self._in_force,
+        )
+        orders = self.ordering.orders(batch, plan, mode, known, mark=mark or None, seen=seen)
+        self._in_force = orders.in_force
+        record = known.sealed(orders, plan=plan.values(), mode=mode)
+        self._folder.write(str(batch), record)
         self._note(orders)
         self._folder.remove(str(batch - _KEPT))
 
@@ -348,191 +272,31 @@ class Shedder:
             by=batch,
         )
 
-    def _orders(self, batch: int, plan: Plan, mode: Mode) -> Orders:
-        shared, number = self.part.shared, self.part.shared.number
-        if self._lost is not None:
-            assert shared.places is not None  # noqa: S101 - rows may be dropped
-            return suppress_all(batch, *shared.places)
-        if mode == "off":
-            plan = Plan()
-        needs = self._droppable(self._would or self.state)
-
-        def flags_of(those: list[Target]) -> Flags:
-            return early(needs, those) if those else NOTHING
-
-        folds: list[Order] = []
-        floors: list[tuple[int, ...]] = []
-        for fold in shared.folds:
-            if is_sampled(fold.kind):
-                keep = max(self._keep(a, plan) for a in fold.aggregates)
-                order = at_random(keep, min(map(self._since, fold.aggregates)))
-                if fold.kind == FLOORED:
-                    shares = self._shares(fold.aggregates[0], keep)
-                    floors.append(shares)
-                    order = replace(order, below=max(shares, default=order.below))
-                folds.append(order)
-            elif fold.kind != "exact":
-                folds.append(by_window(flags_of(self._level_one(fold.aggregates))))
-            else:
-                folds.append(ALL_STAY)
-        streams = []
-        for source in shared.rows:
-            mine = [i for i, fold in enumerate(shared.folds) if _stands_on(fold.feeds, source)]
-            by_windows = [
-                a
-                for i in mine
-                if shared.folds[i].kind in ("subset", PER_GROUP)
-                for a in shared.folds[i].aggregates
-            ]
-            streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
-        windows = [NOTHING] * (len(shared.aggregates) + 1)
-        for name, target in self.skippable.items():
-            node = self.part.graph.queries[name]
-            assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
-            windows[number[node]] = undelivered(self.state, target)
-        wanted, names = self._would or self.state, self.part.graph.users
-        groups = (
-            group_order(self.skippable[names[fold.aggregates[0]][0]], wanted, self.state)
-            for fold in shared.folds
-            if fold.kind == PER_GROUP
-        )
-        places = tuple(streams), tuple(folds), tuple(windows)
-        made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors))
-        return replace(made, counts_only=mode == "monitor", large=self._large)
-
-    def _noted(
-        self, orders: Orders, mark: int | None, seen: int | None
-    ) -> tuple[tuple[Span, ...], ...]:
-        """Which windows may have lost rows at random by the end of the batch."""
-        shared, newest = self.part.shared, self._newest
-        if newest is not None and any(source.progress is not None for source in shared.rows):
-            newest = max(newest, seen or newest)  # what rows promise says little of the newest
-        before = self._in_force or ((),) * (len(shared.aggregates) + 1)
-        found: list[tuple[Span, ...]] = [()] * len(before)
-        for fold, order in zip(shared.folds, orders.folds, strict=True):
-            # What a floor keeps of a group is known by group only.
-            for one in fold.aggregates if is_sampled(fold.kind) and fold.kind != FLOORED else ():
-                number, spec = shared.number[one], one.query.spec
-                found[number] = noted(
-                    before[number],
-                    batch=orders.batch,
-                    keep=1.0 if orders.counts_only else order.keep,
-                    mark=mark,
-                    newest=newest,
-                    length=spec.range or spec.period,
-                )
-        return tuple(found)
-
-    def _shares(self, aggregate: Aggregate, keep: float) -> tuple[int, ...]:
-        """The thresholds of the buckets of a query's groups."""
-        name = self.part.graph.users[aggregate][0]
-        kind = self.part.kinds[name]
-        assert isinstance(kind, Approximate)  # noqa: S101 - it has a floor
-        return thresholds(self._sizes.get(name, {}), keep, kind.floor or 1)
-
     def see(self, sizes: Mapping[str, Buckets]) -> None:
         """Takes what the groups of the answers of a batch have, where there were any."""
         self._sizes = {**self._sizes, **{name: some for name, some in sizes.items() if some}}
-
-    def _since(self, aggregate: Aggregate) -> int:
-        """The time from which on rows of an aggregate count, after a jump."""
-        times = []
-        for name in self.part.graph.users[aggregate]:
-            target = self.skippable.get(name)
-            skipped = [run.last for run in self.state.runs(name) if run.skipped]
-            if target is None or not skipped:
-                return EVER
-            begins = window_bounds(max(skipped) + 1, target.window)[0]
-            times.append(EVER if begins is None else begins)
-        return min(times, default=EVER)
-
-    def _keep(self, aggregate: Aggregate, plan: Plan) -> float:
-        """The share of rows that the least thinned query of an aggregate keeps."""
-        graph = self.part.graph
-        shares = []
-        for name in graph.users[aggregate]:
-            node = graph.queries[name]
-            path = {name, *(graph.names[one] for one in upstream(node))}
-            path |= {taking(one.name) for one in upstream(node) if isinstance(one, Source)}
-            on = [d.keep for d in plan.random if d.arc.after in path and d.arc.before in path]
-            shares.append(min(on, default=1.0))
-        return max(shares)
 
     def keep_of(self, name: str) -> float:
         """The share of a query's rows that is kept from the next batch on."""
         with self._lock:
             plan = self.plan
         ones = [a for a in upstream(self.part.graph.queries[name]) if isinstance(a, Aggregate)]
-        return min((self._keep(a, plan) for a in ones if depth(a) == 1), default=1.0)
-
-    def _droppable(self, state: Decisions) -> Decisions:
-        """The decisions, with those of aggregates below that follow from those above."""
-        graph = self.part.graph
-        label = graph.names
-        found = {label[graph.queries[name]]: state.runs(name) for name in self.skippable}
-        for aggregate in reversed(self.part.aggregates):  # those above first
-            above = [
-                a
-                for a in self.part.aggregates
-                if any(base(feed) == aggregate for feed in feeds(a.input))
-            ]
-            if above:
-                uppers = [(a.query.spec, found.get(label[a], ())) for a in above]
-                asked = aggregate in graph.queries.values()
-                own = found.get(label[aggregate], ()) if asked else None
-                found[label[aggregate]] = droppable_below(aggregate.query.spec, uppers, own)
-        return replace(state, dropped=found)
-
-    def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:
-        names = self.part.graph.names
-        return [Target(names[a], a.query.spec, 0) for a in aggregates if depth(a) == 1]
+        return min((self.ordering.keep(a, plan) for a in ones if depth(a) == 1), default=1.0)
 
     def decisions_of(self, batch: int) -> Decisions | None:
         """What had been decided for a batch; None if its record cannot be read."""
         record = self._read(batch)
         return None if record is None else record.decisions
 
-    def _read(self, batch: int) -> _Record | None:
-        try:
-            values: dict[str, Any] = unseal(KIND, VERSION, self._folder.read(str(batch)))
-            orders = Orders.from_json(values["orders"])
-            would = values.get("would")
-            return _Record(
-                Decisions.from_json(values["decisions"]),
-                None if would is None else Decisions.from_json(would),
-                values.get("newest"),
-                values.get("span", 0),
-                values.get("lost"),
-                from_json(values.get("sizes", {})),
-                orders.large,
-                orders.in_force,
-            )
-        except (RecordDamaged, OSError, LookupError, TypeError, ValueError):
-            return None
+    def _read(self, batch: int) -> Record | None:
+        return Record.read(self._folder, batch)
 
     def _tell(self, problem: str) -> None:
         self.problems.append(problem)
         _log.warning(problem)
 
 
-def _stands_on(feeding: tuple[Any, ...], source: Source) -> bool:
-    return any(base(feed) == source for feed in feeding)
-
-
 def _known(name: str, known: Mapping[str, object], what: str) -> None:
     if name not in known:
         rule = "must name queries with subset answers"
         raise UsageError(complaint(what, rule, name, did_you_mean(name, known)))
-
-
-def _by_name(
-    given: float | Mapping[str, float], names: list[str], what: str
-) -> Mapping[str, float]:
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(names, given)
-    for name in given:
-        if name not in names:
-            kind = "approximate" if what == "keep" else "subset"
-            rule = f"must name queries with {kind} answers"
-            raise UsageError(complaint(what, rule, name, did_you_mean(name, names)))
-    return given

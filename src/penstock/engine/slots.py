@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,6 +23,8 @@ from penstock.engine.step import quoted
 from penstock.network.operators import Operator
 
 WHICH, LISTED = "penstock_which", "penstock_listed"
+_FEW = 6
+"""Ways for which all lists of them are made beforehand."""
 
 
 @dataclass
@@ -64,6 +67,7 @@ class Branch:
         columns: slot → column or expression of the feed.
         mask: a slot, and the column of the frame that fills it: only rows for which it is not 0
             go this way.
+        filled: slot → column of the frame, for those that are not as the feed has them.
         stays: which rows are not dropped on this way; None for all.
         lost: the column of the frame that says which rows are of a group that is dropped.
     """
@@ -72,6 +76,7 @@ class Branch:
     target: int
     columns: Mapping[str, str]
     mask: tuple[str, str] | None = None
+    filled: Mapping[str, str] = field(default_factory=dict)
     stays: Column | None = None
     lost: str | None = None
 
@@ -100,41 +105,59 @@ def tag(
     filled: dict[str, dict[int, str]] = {slot: {} for slot in slots}
     for number, branch in enumerate(branches):
         for slot, text in branch.columns.items():
-            filled[slot][number] = flow.value(branch.feed, text)
+            filled[slot][number] = branch.filled.get(slot) or flow.value(branch.feed, text)
         if branch.mask is not None:
             slot, column = branch.mask
             filled[slot][number] = column
-    ways = [_way(flow, branch, number) for number, branch in enumerate(branches)]
+    ways = [_taken(flow, branch) for branch in branches]
     if sample is not None:
-        ways.append(F.when(sample, F.lit(len(branches))))
+        ways.append(sample)
+    ways += booked
     frame, which = flow.frame, F.col(WHICH)
-    plain = passing(flow, branches[0]) is None and branches[0].stays is None
-    if len(ways) == 1 and plain:
+    if len(ways) == 1 and ways[0] is None:
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
         # A plain explode would be filtered for empty lists first, at twice the cost.
-        listed = F.array(*ways)
-        if booked:
-            more = [F.when(taken, len(ways) + i) for i, taken in enumerate(booked)]
-            listed = F.array(*ways, *more)
-        exploded = frame.select("*", listed.alias(LISTED))
+        exploded = frame.select("*", _listed(ways).alias(LISTED))
         tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
         tagged = tagged.where(which.isNotNull())
     return tagged.select(
         which,
         *(value.alias(name) for name, value in always.items()),
-        *(
-            _filled(filled[slot], len(ways) + len(booked), of).alias(slot)
-            for slot, of in slots.items()
-        ),
+        *(_filled(filled[slot], len(ways), of).alias(slot) for slot, of in slots.items()),
     )
 
 
-def _way(flow: Flow, branch: Branch, number: int) -> Column:
+def _taken(flow: Flow, branch: Branch) -> Column | None:
+    """Which rows go a way; None for all."""
     taken = passing(flow, branch)
-    if taken is None:
-        return F.lit(number) if branch.stays is None else F.when(branch.stays, number)
-    return F.when(taken if branch.stays is None else taken & branch.stays, number)
+    if taken is None or branch.stays is None:
+        return branch.stays if taken is None else taken
+    return taken & branch.stays
+
+
+def _listed(ways: Sequence[Column | None]) -> Column:
+    """The numbers of the ways that a row goes.
+
+    Where there are few ways, all lists that there may be are made once, and a row looks up its own:
+
+        number   0    1      2      3               bit 0: the first way that not all rows go
+        list     []   [1]    [2]    [1, 2]
+
+    Args:
+        ways: which rows go each; None for all.
+    """
+    asked = [(number, taken) for number, taken in enumerate(ways) if taken is not None]
+    if len(asked) > _FEW:
+        numbered = enumerate(ways)
+        return F.array(*(F.lit(n) if way is None else F.when(way, n) for n, way in numbered))
+    always = [number for number, taken in enumerate(ways) if taken is None]
+    lists = []
+    for which in range(1 << len(asked)):
+        some = [number for bit, (number, _) in enumerate(asked) if which >> bit & 1]
+        lists.append(F.array(*map(F.lit, sorted(always + some))).cast("array<int>"))
+    bits = (F.when(taken, 1 << bit).otherwise(0) for bit, (_, taken) in enumerate(asked))
+    return F.get(F.array(*lists), reduce(Column.__add__, bits))
 
 
 def passing(flow: Flow, branch: Branch) -> Column | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.drops.kinds import AnswerKind, Subset
-from penstock.engine.shedder import MODES, Mode
+from penstock.engine.shed_record import MODES, Mode
 from penstock.errors import UsageError, complaint
 from penstock.network.settings import QuerySettings
 from penstock.planning.limits import Limits, Winner

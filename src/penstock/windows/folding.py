@@ -4,9 +4,9 @@
     TCP packets           1 row ─► 1 entry    or    1 row ─► 1 entry, 1 pane ─► 3 groups
     TCP bytes by port     1 row ─► 1 entry
 
-Together they have the keys of all, and one more that says which groups a row is in: there are more
-panes, each of which goes on to several groups. Whether that pays depends on the rows, so it is
-decided by some of them.
+Together they have the keys of all, each in the rows that are for a group that has it, and one more
+that says which groups a row is in: there are more panes, each of which goes on to several groups.
+Whether that pays depends on the rows, so it is decided by some of them.
 """
 
 from __future__ import annotations
@@ -63,8 +63,11 @@ def cost(groups: Sequence[Sampled], rows: Rows, width: int) -> float:
         width: of the common panes, in microseconds.
     """
     taken = np.logical_or.reduce([group.passes for group in groups])
-    names = sorted({key for group in groups for key in group.keys})
-    parts = [rows.times // width, *(rows.keys[name] for name in names)]
+    parts = [rows.times // width]
+    for name in sorted({key for group in groups for key in group.keys}):
+        # A key is looked at only in rows that are for a group that has it.
+        used = np.logical_or.reduce([group.passes for group in groups if name in group.keys])
+        parts.append(np.where(used, rows.keys[name], 0))
     if len(groups) > 1:
         bits = (group.passes.astype(np.int64) << i for i, group in enumerate(groups))
         parts.append(reduce(np.add, bits))

@@ -129,7 +129,7 @@ class Answering:
                 mine = {name: share for name, share in shares.items() if name in part.queries}
                 subset = {n: round(1 - s, 3) for n, s in mine.items() if n in part.shedder.targets}
                 rest = {n: max(s, 0.001) for n, s in mine.items() if n not in subset}
-                part.shedder.floor = part.shedder.by_hand(rest, subset)
+                part.shedder.floor = part.shedder.ordering.by_hand(rest, subset)
 
     @property
     def accounts(self) -> dict[str, dict[str, int]]:
