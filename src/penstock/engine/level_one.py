@@ -60,7 +60,7 @@ from penstock.engine.timing import Timing, pick
 from penstock.engine.watermark import known_late
 from penstock.network.aggregates import Aggregate as Asked
 from penstock.network.operators import Aggregate, Operator, Source, base
-from penstock.windows.grid import Grid
+from penstock.windows.grid import Grid, ending_first
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
@@ -226,12 +226,15 @@ class LevelOne:
 
     def _due(self, folds: Sequence[Fold]) -> Column:
         """When the first window that may have the pane is over."""
-        most = max(len(fold.aggregates) for fold in folds)
+        pane, group = F.col(PANE), F.col(GROUP)
+        first = [ending_first(a.query.spec for a in fold.aggregates) for fold in folds]
+        if all(ends[0].slide == fold.grid.width for ends, fold in zip(first, folds, strict=True)):
+            return pane + pick(group, [1, *(fold.grid.width for fold in folds)])  # at its own end
         ends = []
-        for i in range(most):
-            specs = [f.aggregates[min(i, len(f.aggregates) - 1)].query.spec for f in folds]
-            ends.append(Timing([DUMMY, *specs]).first_end(F.col(PANE), F.col(GROUP)))
-        return ends[0] if most == 1 else F.least(*ends)
+        for i in range(max(map(len, first))):
+            specs = [some[min(i, len(some) - 1)] for some in first]
+            ends.append(Timing([DUMMY, *specs]).first_end(pane, group))
+        return ends[0] if len(ends) == 1 else F.least(*ends)
 
     def _windows(self, panes: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
         """Panes, or the windows that they are, merged into windows."""

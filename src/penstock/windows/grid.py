@@ -47,3 +47,20 @@ def grid(specs: Iterable[WindowSpec]) -> Grid:
         if spec.start is not None:
             width = gcd(width, spec.start - first)
     return Grid(width, first % width)
+
+
+def ending_first(specs: Iterable[WindowSpec]) -> list[WindowSpec]:
+    """Of these windows, those of which one ends first after any time; one of each that end alike.
+
+    >>> from penstock.windows import sliding
+    >>> [s.slide for s in ending_first(sliding(60, n, on="ts") for n in (10, 5, 10, 5, 4))]
+    [5, 4]
+    """
+    found: list[WindowSpec] = []
+    for spec in sorted(specs, key=lambda s: s.slide):
+        if not any(
+            spec.slide % one.slide == 0 and (spec.origin - one.origin) % one.slide == 0
+            for one in found
+        ):
+            found.append(spec)
+    return sorted(found, key=lambda s: -s.slide)
