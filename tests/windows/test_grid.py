@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.windows import WindowSpec, cumulative, sliding
 from penstock.windows.arithmetic import window_bounds
-from penstock.windows.grid import grid
+from penstock.windows.grid import ending_first, grid
 
 
 @st.composite
@@ -30,3 +30,11 @@ def test_every_edge_is_a_line_and_no_wider_grid_has_them_all(several: list[Windo
     wider = [found.width * n for n in (2, 3, 5)]
     for width in wider:
         assert len({edge % width for edge in lines}) > 1
+
+
+@given(st.lists(specs(), min_size=1, max_size=5), st.integers(-100, 100))
+def test_no_window_ends_before_those_that_end_first(several: list[WindowSpec], t: int) -> None:
+    def first_end(spec: WindowSpec) -> int:
+        return t - (t - spec.origin) % spec.slide + spec.slide
+
+    assert min(map(first_end, several)) == min(map(first_end, ending_first(several)))

@@ -1,9 +1,9 @@
 """Seven queries as one network against seven streams of Spark, over the same files, in one run.
 
 Spark's seven run at once in one session, as a user would start them. Everything runs once to warm
-up: Java takes more than a batch to compile what is generated for seven queries. Then both run twice,
-in both orders, timed by the clock from the second batch on, since the first is start-up, to the last
-that brings rows. What both deliver is compared.
+up: Java takes more than a batch to compile what is generated for seven queries. Then both run
+twice, in both orders, timed by the clock from the second batch on, since the first is start-up, to
+the last that brings rows. What both deliver is compared.
 """
 
 from __future__ import annotations
