@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import penstock as ps
+from penstock.drops.bounds import unseen
 from tests.engine.streams import SECOND, START, Files
 
 SCHEMA = pa.schema(
@@ -77,6 +79,8 @@ def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path:
     for rows in found.values():
         wrong = held = 0
         states = defaultdict(set)
+        shown: dict[int, set[str]] = defaultdict(set)
+        most: dict[int, float] = {}
         for row in rows:
             end = round(row["window_end"].timestamp() * SECOND)
             sizes = truth[end, row["host"]]
@@ -88,6 +92,13 @@ def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path:
                 held += inside
                 wrong += not inside
             states[row["host"]].add(row["exact"])
+            shown[end].add(row["host"])
+            most[end] = row["unseen"]
         assert wrong <= 0.01 * (held + wrong)
+        # Of a group that is not shown, an answer of the same window says how large it may be.
+        for end, hosts in shown.items():
+            assert all(len(truth[end, host]) <= most[end] for host in HOSTS if host not in hosts)
+        assert 0 in most.values()
+        assert max(most.values()) == pytest.approx(unseen(0.02, 0.01))
         assert states["alarm"] == {True}  # by its key it is known that none of its rows may go
         assert states["rare"] == states["a"] == {True, False}  # before and after, and in between

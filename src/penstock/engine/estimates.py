@@ -18,7 +18,7 @@ from penstock.drops.kinds import Approximate
 from penstock.drops.mean_bounds import ROUNDED
 from penstock.engine.estimate import TINY, Estimate, bounded, few
 from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
-from penstock.engine.groups import HEAVIEST, IN_FORCE, ROWS, stands_for, varies
+from penstock.engine.groups import HEAVIEST, IN_FORCE, MAY_MISS, ROWS, stands_for, varies
 from penstock.engine.lowering import MOMENTS, SKETCH, SUMMED
 from penstock.engine.shape_estimates import Values, quantile, variance
 from penstock.network.aggregates import Aggregate as Asked
@@ -39,11 +39,12 @@ class Estimates:
     kind: Approximate
     slots: Mapping[str, str]
 
-    def columns(self, asked: Mapping[str, Asked]) -> dict[str, Column]:
+    def columns(self, asked: Mapping[str, Asked], *, grouped: bool = False) -> dict[str, Column]:
         """Each answer with its bounds, then how they came about.
 
         Args:
             asked: name → function of the query.
+            grouped: whether there are groups, of which some may not be shown.
         """
         found: dict[str, Column] = {}
         for name, function in asked.items():
@@ -54,11 +55,16 @@ class Estimates:
                 f"{name}_high": estimate.high,
             }
         rows, stood_for = F.col(ROWS), self._w(ROWS)
-        return found | {
-            "keep": rows / stood_for,
-            "sample": rows,
-            "exact": self._heaviest == 1,
-        }
+        told = {"keep": rows / stood_for, "sample": rows, "exact": self._heaviest == 1}
+        return found | told | ({"unseen": self._of_others()} if grouped else {})
+
+    def _of_others(self) -> Column:
+        """The rows that a group can have at most that is not shown; null if that is not known."""
+        if MAY_MISS not in self.slots or self.kind.floor is not None:
+            return F.lit(None).cast("double")
+        weight = F.col(self.slots[MAY_MISS])
+        most = math.log(1 - self.kind.confidence) / F.log(1 - 1 / weight)
+        return F.when(weight > 1, most).otherwise(0.0)
 
     def _estimate(self, asked: Asked) -> Estimate:
         column = asked.column

@@ -94,4 +94,5 @@ def _with_bounds(answers: DataFrame, node: Aggregate) -> DataFrame:
             values += [value.alias(name), value.alias(f"{name}_low"), value.alias(f"{name}_high")]
     keys = [F.col(f"`{name}`") for name in columns]
     kept = [F.lit(1.0).alias("keep"), F.col(_SAMPLE), F.lit(True).alias("exact")]
+    kept += [F.lit(0.0).alias("unseen")] if node.query.keys else []
     return answers.select(*keys, *values, *kept)

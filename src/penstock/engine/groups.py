@@ -29,8 +29,9 @@ ROWS = "penstock_rows"
 HEAVIEST = "penstock_heaviest"
 """The most rows that a row stands for."""
 
-IN_FORCE = "penstock_in_force"
-"""The most rows that a row stood for while the window was open, be it that none stayed."""
+IN_FORCE, MAY_MISS = "penstock_in_force", "penstock_may_miss"
+"""The most rows that a row stood for while the window was open, be it that none stayed: of the
+group, and of any group of the window."""
 
 ALONE = (PER_GROUP, FLOORED)
 """Kinds of rows that go by their keys: no others are folded with them."""

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from penstock.engine.frame import AGGREGATE, Answers
-from penstock.engine.groups import IN_FORCE
+from penstock.engine.groups import IN_FORCE, MAY_MISS
 from penstock.engine.operators import as_column
 from penstock.engine.orders import in_force
 from penstock.network.operators import Aggregate, Filter, Source, upstream
@@ -41,9 +41,10 @@ def with_in_force(
         sampled: those with approximate answers.
     """
     of = F.col(AGGREGATE)
-    frame = frame.select("*", in_force(orders, of).alias(IN_FORCE))
+    frame = frame.select("*", in_force(orders, of).alias(MAY_MISS))
+    frame = frame.select("*", F.col(MAY_MISS).alias(IN_FORCE))
     for aggregate in sampled:
-        slots[aggregate][IN_FORCE] = IN_FORCE
+        slots[aggregate] |= {IN_FORCE: IN_FORCE, MAY_MISS: MAY_MISS}
         keys = {key: slots[aggregate][key] for key in aggregate.query.keys}
         kept = _kept(aggregate, frame, keys)
         if kept is not None:

@@ -198,7 +198,7 @@ class Part:
         keys = {key: F.col(slots[key]) for key in query.keys}
         kind = self.approximation(aggregate)
         if kind is not None:
-            return keys | Estimates(kind, slots).columns(query.aggregates)
+            return keys | Estimates(kind, slots).columns(query.aggregates, grouped=bool(keys))
         return keys | {name: F.col(slots[name]) for name in query.aggregates}
 
     def approximation(self, aggregate: Aggregate) -> Approximate | None:

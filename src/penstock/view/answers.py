@@ -12,7 +12,17 @@ from typing import Any
 
 from penstock.view import words
 
-_ABOUT = {"query", "batch", "window_start", "window_end", "window_time", "keep", "sample", "exact"}
+_ABOUT = {
+    "query",
+    "batch",
+    "window_start",
+    "window_end",
+    "window_time",
+    "keep",
+    "sample",
+    "exact",
+    "unseen",
+}
 _LOW, _HIGH = "_low", "_high"
 
 

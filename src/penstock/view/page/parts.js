@@ -71,7 +71,7 @@ const penstockParts = (() => {
     const names = [...new Set(rows.flatMap(Object.keys))], has = (name) => names.includes(name);
     const sampled = has("keep") && has("sample") && has("exact");
     const sides = new Set(names.filter((n) => has(`${n}_low`) && has(`${n}_high`)).flatMap((n) => [`${n}_low`, `${n}_high`]));
-    const shown = names.filter((n) => !sides.has(n) && !(sampled && ["keep", "sample", "exact"].includes(n)));
+    const shown = names.filter((n) => !sides.has(n) && !(sampled && ["keep", "sample", "exact", "unseen"].includes(n)));
     const scale = Object.fromEntries(shown.filter((n) => sides.has(`${n}_low`)).map((n) => {
       const of = rows.flatMap((row) => [row[n], row[`${n}_low`], row[`${n}_high`]]).filter(known);
       return [n, {least: Math.min(0, ...of), most: Math.max(0, ...of)}];
