@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -23,6 +24,9 @@ SCHEMA = pa.schema(
     ]
 )
 HOSTS = ("a", "b", "c", "d", "e", "f", "rare", "alarm")
+LENGTHS: dict[Literal["variance", "hoeffding"], int] = {"variance": 40, "hoeffding": 32}
+"""Bounds → seconds of the windows that have them."""
+
 ROWS = 160
 """Rows of a batch, one each tenth of a second."""
 
@@ -44,11 +48,13 @@ def asked(rows: DataFrame) -> dict[str, ps.WindowQuery]:
     packet = ps.stream(
         rows, event_time="ts", identity="number", never_shed="host = 'alarm'", name="packets"
     )
-    windows = packet.window("40 s", every="8 s").by("host")
     functions = {"n": ps.count(), "s": ps.sum("size"), "m": ps.avg("size")}
     return {
-        "default": windows.agg(**functions).approximate(),
-        "paper": windows.agg(**functions).approximate(bounds="hoeffding"),
+        bounds: packet.window(f"{length} s", every="8 s")
+        .by("host")
+        .agg(**functions)
+        .approximate(bounds=bounds)
+        for bounds, length in LENGTHS.items()
     }
 
 
@@ -60,7 +66,7 @@ def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path:
     files = Files(spark, tmp_path, SCHEMA)
     found: dict[str, list[Row]] = defaultdict(list)
     # Nothing is dropped, then nearly all, then nothing; the last batches close the windows.
-    for keep, batches in ((1.0, range(3)), (0.02, range(3, 6)), (1.0, range(6, 16))):
+    for keep, batches in ((1.0, range(2)), (0.02, range(2, 4)), (1.0, range(4, 11))):
         for batch in batches:
             files.add(some_rows(batch))
         queries = asked(files.stream())
@@ -71,12 +77,12 @@ def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path:
             keep=keep,
         )
         run.wait()
-    truth: dict[tuple, list[int]] = defaultdict(list)
-    for one in (one for batch in range(16) for one in some_rows(batch)):
-        end = one["ts"] - one["ts"] % (8 * SECOND) + 8 * SECOND
-        for k in range(5):
-            truth[end + k * 8 * SECOND, one["host"]].append(one["size"])
-    for rows in found.values():
+    for name, rows in found.items():
+        truth: dict[tuple, list[int]] = defaultdict(list)
+        for one in (one for batch in range(11) for one in some_rows(batch)):
+            end = one["ts"] - one["ts"] % (8 * SECOND) + 8 * SECOND
+            for k in range(LENGTHS[name] // 8):
+                truth[end + k * 8 * SECOND, one["host"]].append(one["size"])
         wrong = held = 0
         states = defaultdict(set)
         shown: dict[int, set[str]] = defaultdict(set)
@@ -86,9 +92,9 @@ def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path:
             sizes = truth[end, row["host"]]
             exact = {"n": len(sizes), "s": sum(sizes), "m": sum(sizes) / len(sizes)}
             if row["exact"]:
-                assert all(abs(row[name] - value) < 1e-9 for name, value in exact.items()), row
-            for name, value in exact.items():
-                inside = row[f"{name}_low"] - 1e-9 <= value <= row[f"{name}_high"] + 1e-9
+                assert all(abs(row[of] - value) < 1e-9 for of, value in exact.items()), row
+            for of, value in exact.items():
+                inside = row[f"{of}_low"] - 1e-9 <= value <= row[f"{of}_high"] + 1e-9
                 held += inside
                 wrong += not inside
             states[row["host"]].add(row["exact"])

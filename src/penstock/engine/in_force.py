@@ -23,6 +23,8 @@ from penstock.network.operators import Aggregate, Filter, Source, upstream
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
+_SPANS = "penstock_spans"
+
 
 def with_in_force(
     frame: DataFrame,
@@ -41,7 +43,9 @@ def with_in_force(
         sampled: those with approximate answers.
     """
     of = F.col(AGGREGATE)
-    frame = frame.select("*", in_force(orders, of).alias(MAY_MISS))
+    # Spark takes no subquery, which the orders are, where it looks through a list.
+    frame = frame.select("*", F.get(orders["in_force"], of).alias(_SPANS))
+    frame = frame.select("*", in_force(F.col(_SPANS)).alias(MAY_MISS)).drop(_SPANS)
     frame = frame.select("*", F.col(MAY_MISS).alias(IN_FORCE))
     for aggregate in sampled:
         slots[aggregate] |= {IN_FORCE: IN_FORCE, MAY_MISS: MAY_MISS}

@@ -97,12 +97,11 @@ def more_of(orders: Orders, name: str) -> list[Any]:
     return [(_seeded(one, one.panes), _seeded(one, one.ends)) for one in orders.groups]
 
 
-def in_force(orders: Column, aggregate: Column) -> Column:
+def in_force(spans: Column) -> Column:
     """The most rows that a row of a window may have stood for, be it that none stayed.
 
     Args:
-        orders: with `in_force` of `MORE`.
-        aggregate: the number of the window's aggregate.
+        spans: those of the window's aggregate, of `in_force` of `MORE`.
     """
     start, end = F.unix_micros("window_start"), F.unix_micros("window_end")
 
@@ -110,7 +109,6 @@ def in_force(orders: Column, aggregate: Column) -> Column:
         holds = (end > span["after"]) & F.coalesce(start <= span["until"], F.lit(True))
         return F.when(holds, F.greatest(so_far, span["weight"])).otherwise(so_far)
 
-    spans = F.get(orders["in_force"], aggregate)
     return F.coalesce(F.aggregate(spans, F.lit(1.0), heavier), F.lit(1.0))
 
 
