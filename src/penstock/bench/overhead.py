@@ -1,8 +1,9 @@
 """What drops cost: in place with nothing to drop, and for each row that they drop.
 
 With and without drops take turns over the same files, so that a machine that is busy for a while is
-so for both; the medians of their batches are compared. What a row costs is the difference between
-large and small batches, so what a batch costs by itself is left out.
+so for both; the medians of their batches are compared. Each has run once before, for Java has to
+get warm with what is generated for it. What a row costs is the difference between large and small
+batches, so what a batch costs by itself is left out.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         quick: fewer rows, and two of the eight cases.
         say: where progress goes.
     """
-    rows, files = (MILLION, 8) if not quick else (MILLION // 10, 4)
+    rows, files = (MILLION, 16) if not quick else (MILLION // 10, 4)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as name:
         folder = Path(name)
         (folder / "data").mkdir()
         say("writing packets")
         case = _Case(spark, folder, write(spark, folder / "data", files, rows))
-        say("warming up")
-        case.seconds(case.window(25, 1.0, sheds=True), 1)
+        many = files // 4
         overhead, apart = {}, []
         listed = [(size, share) for share in SELECTIVITIES for size in SIZES]
         for size, share in listed if not quick else listed[::7]:
             say(f"windows of {size} s, {share:g} of the rows")
             without, within = [], []
-            for _ in range(2):
-                without.append(case.seconds(case.window(size, share, sheds=False), 1))
-                within.append(case.seconds(case.window(size, share, sheds=True), 1))
+            for _ in range(3):
+                without.append(case.seconds(case.window(size, share, sheds=False), many))
+                within.append(case.seconds(case.window(size, share, sheds=True), many))
+            without, within = without[1:], within[1:]
             overhead[f"{size}/{share}"] = round(_median(without) / _median(within), 3)
             apart.append(_median(without[:1]) / _median(without[1:]))
         return {
@@ -70,7 +71,7 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
 
 def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
     """What a row costs that is dropped, over one that is kept, reading left out."""
-    few, many = 1, len(case.files) // 2
+    few, many = 1, len(case.files) // 4
     costs = []
     for what, build in (
         ("read", case.reading),
@@ -78,18 +79,20 @@ def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
         ("kept", lambda: case.seven(1.0)),
     ):
         seconds = []
+        case.seconds(build(), many)
         for files in (few, many):
             say(f"seven queries, rows that are {what}: {files} files a batch")
             seconds.append(statistics.median(case.seconds(build(), files)))
         costs.append((seconds[1] - seconds[0]) / (many - few))
+        say(f"   {seconds[0]:.2f} and {seconds[1]:.2f} s a batch")
     read, dropped, kept = costs
     return (dropped - read) / (kept - read)
 
 
 def _dropped_row_kafka(case: _Case, say: Callable[[str], None]) -> float | None:
     """The same for rows from Kafka, reading included."""
-    half = map(str, case.files[: len(case.files) // 2])
-    packets = case.spark.read.schema(SCHEMA).parquet(*half)
+    some = map(str, case.files[: len(case.files) // 4])
+    packets = case.spark.read.schema(SCHEMA).parquet(*some)
     kinds = {"dropped": case.seven(NOTHING), "kept": case.seven(1.0)}
     ratio = overhead_kafka.dropped_row(packets, case.folder, kinds, say)
     return None if ratio is None else round(ratio, 3)
