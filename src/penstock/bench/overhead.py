@@ -46,7 +46,7 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         (folder / "data").mkdir()
         say("writing packets")
         case = _Case(spark, folder, write(spark, folder / "data", files, rows))
-        many = files // 4
+        many = max(2, files // 4)
         overhead, apart = {}, []
         listed = [(size, share) for share in SELECTIVITIES for size in SIZES]
         for size, share in listed if not quick else listed[::7]:
@@ -71,7 +71,7 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
 
 def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
     """What a row costs that is dropped, over one that is kept, reading left out."""
-    few, many = 1, len(case.files) // 4
+    few, many = 1, max(2, len(case.files) // 4)
     costs = []
     for what, build in (
         ("read", case.reading),
