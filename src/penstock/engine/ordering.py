@@ -194,6 +194,8 @@ class Ordering:
         self, orders: Orders, known: Record, mark: int | None, seen: int | None
     ) -> tuple[tuple[Span, ...], ...]:
         """Which windows may have lost rows at random by the end of the batch."""
+        if known.lost is not None:
+            return known.in_force  # nothing is dropped, and no window that is open is delivered
         shared, newest = self.part.shared, known.newest
         if newest is not None and any(source.progress is not None for source in shared.rows):
             newest = max(newest, seen or newest)  # what rows promise says little of the newest
