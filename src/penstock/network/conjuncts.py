@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from penstock.network.cql.errors import CqlError
 from penstock.network.cql.tokens import Token, tokenize
 
 _OPEN, _CLOSE = "([", ")]"
 
 
+@lru_cache(maxsize=4096)  # operators are told apart by it, again and again
 def words(expression: str) -> tuple[str, ...]:
     """What an expression says, without the spaces and comments between its words.
 
