@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock as ps
+from penstock.engine import folds as engine_folds
 from penstock.engine.part import Part
 from penstock.network.operators import depth
 from penstock.windows import folding
@@ -171,9 +172,11 @@ def test_a_stream_gives_what_each_query_gives_alone(  # noqa: PLR0917
     compared: list[str],
     folded: bool,
 ) -> None:
-    # What panes cost decides whether groups are folded together.
-    monkeypatch.setattr(folding, "PANE", 0 if folded else 1000)
+    # What panes cost decides whether groups are folded together; and how fine common ones may be.
+    monkeypatch.setattr(folding, "PANE", 0)
     monkeypatch.setattr(folding, "WINDOW", 0)
+    if not folded:
+        monkeypatch.setattr(engine_folds, "_FINER", 0)
     asked = queries(stream(spark, tmp_path), slack=slack, late=late)
     found: dict[str, list[tuple]] = {}
     run = run_all(ps.Network(**asked), tmp_path / "all", found)
