@@ -24,7 +24,8 @@ SCHEMA = pa.schema(
     ]
 )
 HOSTS = ("a", "b", "c", "d", "e", "f", "rare", "alarm")
-LENGTHS: dict[Literal["variance", "hoeffding"], int] = {"variance": 40, "hoeffding": 32}
+Bounds = Literal["variance", "hoeffding"]
+LENGTHS: dict[Bounds, int] = {"variance": 40, "hoeffding": 32}
 """Bounds → seconds of the windows that have them."""
 
 ROWS = 160
@@ -44,7 +45,7 @@ def some_rows(batch: int) -> list[dict]:
     ]
 
 
-def asked(rows: DataFrame) -> dict[str, ps.WindowQuery]:
+def asked(rows: DataFrame) -> dict[Bounds, ps.WindowQuery]:
     packet = ps.stream(
         rows, event_time="ts", identity="number", never_shed="host = 'alarm'", name="packets"
     )
@@ -64,7 +65,7 @@ def keeping(rows: list[Row]) -> Callable[[DataFrame, int], None]:
 
 def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path: Path) -> None:
     files = Files(spark, tmp_path, SCHEMA)
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[Bounds, list[Row]] = defaultdict(list)
     # Nothing is dropped, then nearly all, then nothing; the last batches close the windows.
     for keep, batches in ((1.0, range(2)), (0.02, range(2, 4)), (1.0, range(4, 11))):
         for batch in batches:
