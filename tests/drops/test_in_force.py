@@ -70,6 +70,11 @@ def test_of_many_shares_those_that_are_alike_are_joined() -> None:
     assert weight(spans, 0, 1000) == 100
 
 
+def test_if_nothing_is_kept_a_row_stands_for_more_than_there_are() -> None:
+    (span,) = noted((), batch=1, keep=0, mark=100, newest=110, length=LENGTH)
+    assert 1e15 < span.weight < float("inf")
+
+
 def test_a_span_is_the_same_after_it_was_written() -> None:
     span = Span(EVER, OPEN, 1 / 0.3, 7)
     assert span_of(json.loads(json.dumps(span.values()))) == span

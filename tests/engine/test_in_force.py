@@ -13,6 +13,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import penstock as ps
 from penstock.drops.bounds import unseen
+from penstock.drops.kinds import Approximate
+from penstock.engine.estimates import Estimates
+from penstock.engine.groups import HEAVIEST, MAY_MISS, ROWS, stands_for
 from tests.engine.streams import SECOND, START, Files
 
 SCHEMA = pa.schema(
@@ -28,12 +31,12 @@ Bounds = Literal["variance", "hoeffding"]
 LENGTHS: dict[Bounds, int] = {"variance": 40, "hoeffding": 32}
 """Bounds → seconds of the windows that have them."""
 
-ROWS = 160
+PACKETS = 160
 """Rows of a batch, one each tenth of a second."""
 
 
 def some_rows(batch: int) -> list[dict]:
-    numbers = range(batch * ROWS, (batch + 1) * ROWS)
+    numbers = range(batch * PACKETS, (batch + 1) * PACKETS)
     return [
         {
             "ts": START + i * SECOND // 10,
@@ -57,6 +60,16 @@ def asked(rows: DataFrame) -> dict[Bounds, ps.WindowQuery]:
         .approximate(bounds=bounds)
         for bounds, length in LENGTHS.items()
     }
+
+
+def test_what_a_group_may_have_that_is_not_shown(spark: SparkSession) -> None:
+    weights = [1.0, 1.5, 50.0, 2.0**62]
+    rows = spark.createDataFrame([(w,) for w in weights], "w double")
+    asked_for = Estimates(Approximate(), {MAY_MISS: "w", HEAVIEST: "w", stands_for(ROWS): "w"})
+    shown = rows.withColumn(ROWS, rows.w).select(asked_for.columns({}, grouped=True)["unseen"])
+    found = [row[0] for row in shown.collect()]
+    assert found[:3] == pytest.approx([unseen(1 / w, 0.01) for w in weights[:3]])
+    assert found[3] > 1e15
 
 
 def keeping(rows: list[Row]) -> Callable[[DataFrame, int], None]:

@@ -20,7 +20,7 @@ import penstock as ps
 from penstock import sources
 from penstock.bench import overhead_kafka
 from penstock.bench.data import source
-from penstock.bench.overhead_kafka import Start
+from penstock.bench.overhead_kafka import Start, batch_seconds
 from penstock.bench.packets import SCHEMA, WORKLOAD, ours, write
 from penstock.engine.network_run import NetworkRun
 
@@ -46,15 +46,14 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         (folder / "data").mkdir()
         say("writing packets")
         case = _Case(spark, folder, write(spark, folder / "data", files, rows))
-        many = max(2, files // 4)
         overhead, apart = {}, []
         listed = [(size, share) for share in SELECTIVITIES for size in SIZES]
         for size, share in listed if not quick else listed[::7]:
             say(f"windows of {size} s, {share:g} of the rows")
             without, within = [], []
             for _ in range(3):
-                without.append(case.seconds(case.window(size, share, sheds=False), many))
-                within.append(case.seconds(case.window(size, share, sheds=True), many))
+                without.append(case.seconds(case.window(size, share, sheds=False), case.many))
+                within.append(case.seconds(case.window(size, share, sheds=True), case.many))
             without, within = without[1:], within[1:]
             overhead[f"{size}/{share}"] = round(_median(without) / _median(within), 3)
             apart.append(_median(without[:1]) / _median(without[1:]))
@@ -71,7 +70,7 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
 
 def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
     """What a row costs that is dropped, over one that is kept, reading left out."""
-    few, many = 1, max(2, len(case.files) // 4)
+    few, many = 1, case.many
     costs = []
     for what, build in (
         ("read", case.reading),
@@ -109,10 +108,12 @@ class _Case:
         """The seconds of each batch but the first, which is start-up."""
         self.runs += 1
         rows = source(self.spark, self.folder / f"source-{self.runs}", self.files, files, SCHEMA)
-        run = start(rows, str(self.folder / f"checkpoint-{self.runs}"))
-        run.wait()
-        batches = [p for p in run.streams[0].recentProgress if p.numInputRows]
-        return [p.durationMs["triggerExecution"] / 1000 for p in batches[1:]]
+        return batch_seconds(start(rows, str(self.folder / f"checkpoint-{self.runs}")))
+
+    @property
+    def many(self) -> int:
+        """Files of a large batch."""
+        return max(2, len(self.files) // 4)
 
     def window(self, size: int, share: float, *, sheds: bool) -> Start:
         """One query over windows, whose drops have nothing to drop."""

@@ -24,6 +24,13 @@ Start = Callable[[DataFrame | sources.Source, str], NetworkRun]
 """Starts the queries over a topic, with a checkpoint."""
 
 
+def batch_seconds(run: NetworkRun) -> list[float]:
+    """The seconds of each batch but the first, which is start-up, once the run is over."""
+    run.wait()
+    batches = [p for p in run.streams[0].recentProgress if p.numInputRows]
+    return [p.durationMs["triggerExecution"] / 1000 for p in batches[1:]]
+
+
 def dropped_row(
     packets: DataFrame, folder: Path, kinds: Mapping[str, Start], say: Callable[[str], None]
 ) -> float | None:
@@ -64,10 +71,7 @@ def dropped_row(
                     broker.servers, topic, parse=parse, starting="earliest", most=most
                 )
                 run = start(source, str(folder / f"checkpoint-kafka-{what}-{most}"))
-                run.wait()
-                batches = [p for p in run.streams[0].recentProgress if p.numInputRows]
-                took = [p.durationMs["triggerExecution"] / 1000 for p in batches[1:]]
-                seconds.append(statistics.median(took))
+                seconds.append(statistics.median(batch_seconds(run)))
             costs[what] = (seconds[1] - seconds[0]) / (many - few)
         return costs["dropped"] / costs["kept"]
     finally:

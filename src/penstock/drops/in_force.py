@@ -17,8 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.drops.coins import HASH_BITS
+
 EVER, OPEN = -(1 << 62), 1 << 62
 """Before all times, and after all."""
+
+_NONE = 2.0**-HASH_BITS
+"""A share of which no row is left: random numbers are not finer."""
 
 _MOST = 32
 """Spans of a query; neighbours are joined if there are more."""
@@ -80,7 +85,7 @@ def noted(
     if mark is not None and length is not None:
         found = [span for span in found if span.until > mark - length]
     if keep < 1:
-        found.append(Span(EVER if mark is None else mark, OPEN, 1 / keep, batch))
+        found.append(Span(EVER if mark is None else mark, OPEN, 1 / max(keep, _NONE), batch))
     joined: list[Span] = []
     for span in found:
         if joined and joined[-1].weight == span.weight:

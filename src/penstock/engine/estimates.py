@@ -63,7 +63,7 @@ class Estimates:
         if MAY_MISS not in self.slots or self.kind.floor is not None:
             return F.lit(None).cast("double")
         weight = F.col(self.slots[MAY_MISS])
-        most = math.log(1 - self.kind.confidence) / F.log(1 - 1 / weight)
+        most = math.log(1 - self.kind.confidence) / F.log1p(-1 / weight)
         return F.when(weight > 1, most).otherwise(0.0)
 
     def _estimate(self, asked: Asked) -> Estimate:

@@ -104,17 +104,18 @@ class Fold:
 
     def uses(self) -> dict[str, int]:
         """Key, in small letters → the bits of the mask of those that group by it."""
-        bit = {way: 1 << i for i, way in enumerate(self.ways)}
         found = dict.fromkeys(map(str.lower, self.keys), 0)
         for group in self.groups:
             for key in group.keys:
-                found[key.lower()] |= bit[group.feeds[0]]
+                found[key.lower()] |= self._bit(group)
         return found
 
     def bits(self) -> dict[Aggregate, int]:
         """Aggregate → its bit in the mask."""
-        bit = {way: 1 << i for i, way in enumerate(self.ways)}
-        return {a: bit[group.feeds[0]] for group in self.groups for a in group.aggregates}
+        return {a: self._bit(group) for group in self.groups for a in group.aggregates}
+
+    def _bit(self, group: Group) -> int:
+        return 1 << self.ways.index(group.feeds[0])
 
 
 def unfiltered(feed: Operator) -> Operator:
