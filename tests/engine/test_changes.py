@@ -148,7 +148,7 @@ def test_state_of_another_form_is_refused_with_the_version_that_made_it(job: Job
     assert json.loads(kept)["form"] == FORM
     path.write_text(json.dumps({"form": FORM + 1, "penstock": "7.0"}))
     try:
-        said = r"is of form 2, made by penstock 7\.0.*; go on with that version"
+        said = rf"is of form {FORM + 1}, made by penstock 7\.0.*; go on with that version"
         with pytest.raises(UsageError, match=said):
             job.start(queries(job.files.stream()))
     finally:

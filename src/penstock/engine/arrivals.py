@@ -5,8 +5,7 @@ Where a DataFrame filters or joins before it becomes a stream, its rows are coun
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,17 +16,22 @@ from penstock.network.operators import Source
 
 _ONE_TO_ONE = {"Project", "SubqueryAlias", "EventTimeWatermark", "CollectMetrics", "Union"}
 _READ = {"StreamingRelation", "StreamingRelationV2"}
-_OPERATOR = re.compile(r"[\s:+\-]*~?(\w+)")
 
 
 def is_as_read(source: Source) -> bool:
     """Whether the rows of a stream are those that Spark reads, one by one."""
     if source.progress is not None:
         return False  # rows that tell how far the stream is are none of its data
-    plan = rows_of(source)._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - nothing else tells
-    found = [_OPERATOR.match(line) for line in str(plan).splitlines()]
-    operators = {match[1] if match is not None else "" for match in found}
+    plan = rows_of(source)._jdf.queryExecution().analyzed()  # noqa: SLF001 - nothing else tells
+    operators = set(_operators(plan))
     return bool(operators & _READ) and operators <= _ONE_TO_ONE | _READ
+
+
+def _operators(plan: Any) -> Iterator[str]:  # noqa: ANN401 - an object of Java
+    yield str(plan.nodeName())
+    below = plan.children()
+    for i in range(below.size()):
+        yield from _operators(below.apply(i))
 
 
 def arriving(metric: str, number: int) -> str:

@@ -14,14 +14,14 @@ which batch it is of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from penstock.engine.columns import bits
 from penstock.engine.flow import Flow
-from penstock.engine.frame import BOOK, COUNTING, GROUP, PANE, STAYED, stays_at
+from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, stays_at
 from penstock.engine.groups import ROWS
 from penstock.engine.schema import OURS
 from penstock.engine.slots import Branch
@@ -83,14 +83,12 @@ def booked(
     for number, (of, aggregates) in enumerate(places(shared)):
         if of != source:
             continue
-        bits = (
-            F.when(lost[aggregate], F.lit(1 << i)).otherwise(F.lit(0)).cast("bigint")
-            for i, aggregate in enumerate(aggregates)
-        )
-        counting = F.when(F.col(COUNTING), F.lit(AT_STREAM)).otherwise(F.lit(0)).cast("bigint")
-        mask = reduce(Column.__add__, bits, counting)
+        losses = ((i, lost[aggregate]) for i, aggregate in enumerate(aggregates))
+        mask = bits([*losses, (_BITS, F.col(COUNTING))])
         name = f"{OURS}book_{number}"
-        flow.frame = flow.frame.select("*", F.when(F.col(STAYED), mask).otherwise(0).alias(name))
+        # A batch that drops nothing has no books, and does not look at all this.
+        kept = F.col(DROPS) & F.col(STAYED)
+        flow.frame = flow.frame.select("*", F.when(kept, mask).otherwise(0).alias(name))
         least = 0 if not found else AT_STREAM
         found[number] = (F.col(name).bitwiseAND(F.lit(~least)) != 0, name)
     return found

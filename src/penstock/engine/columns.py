@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -140,3 +143,16 @@ def _sequence(first: Column, last: Column, step: int) -> Column:
     # Spark's own sequence fails where the last is before the first.
     empty = F.array().cast("array<bigint>")
     return F.when(first <= last, F.sequence(first, last, F.lit(step))).otherwise(empty)
+
+
+def bits(conditions: Iterable[tuple[int, Column]]) -> Column:
+    """A number with a bit for each condition that holds.
+
+    Sums of choices would be ten times the code: Spark checks each for an overflow.
+
+    Args:
+        conditions: number of the bit, and condition.
+    """
+    known = ((bit, F.coalesce(holds, F.lit(False))) for bit, holds in conditions)
+    each = (F.shiftleft(holds.cast("bigint"), bit) for bit, holds in known)
+    return reduce(Column.bitwiseOR, each, F.lit(0).cast("bigint"))

@@ -15,16 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.engine.apart import apart
+from penstock.engine.columns import bits
 from penstock.engine.operators import as_column
 from penstock.engine.schema import OURS
 from penstock.engine.step import quoted
 from penstock.errors import UsageError, complaint
 from penstock.network.operators import Filter, Join, Map, Operator
+
+_AT_ONCE = 12
+"""Columns that are computed in one piece of code."""
 
 
 @dataclass
@@ -42,6 +46,7 @@ class Flow:
     passed: dict[Operator, str | None] = field(default_factory=dict)
     _values: dict[tuple[Operator, str], str] = field(default_factory=dict)
     _views: dict[Operator, DataFrame] = field(default_factory=dict)
+    _computed: int = 0
 
     @classmethod
     def over(cls, base: Operator, rows: DataFrame) -> Flow:
@@ -101,12 +106,9 @@ class Flow:
 
     def mask(self, feeds: Sequence[Operator]) -> str:
         """The column of the frame with a bit for each of the operators that a row passes."""
-        bits = (
-            F.when(self.passes(feed), F.lit(1 << i)).otherwise(F.lit(0)).cast("bigint")
-            for i, feed in enumerate(feeds)
-        )
+        mask = bits(enumerate(map(self.passes, feeds)))
         name = f"{OURS}mask_{len(self.frame.columns)}"
-        self.frame = self.frame.select("*", reduce(Column.__add__, bits).alias(name))
+        self.frame = self.frame.select("*", mask.alias(name))
         return name
 
     def _named(self, feed: Operator) -> list[Column]:
@@ -130,6 +132,9 @@ class Flow:
         before = self.frame.columns
         new = {name: f"{OURS}c_{len(before) + i}" for i, name in enumerate(values)}
         computed = [value.alias(new[name]) for name, value in values.items()]
+        self._computed += len(computed)
+        if self._computed > _AT_ONCE:
+            self.frame, self._computed = apart(self.frame), len(computed)
         if self._is_plain(feed):
             self.frame = self.frame.select("*", *computed)
             return new

@@ -15,7 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.drops.kinds import is_sampled
-from penstock.engine import books, floors, shed, shed_groups
+from penstock.engine import books, floors, nulls, shed, shed_groups
+from penstock.engine.apart import apart
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
 from penstock.engine.folds import Fold
@@ -97,8 +98,11 @@ class LevelOne:
         tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
         rows = reduce(DataFrame.unionByName, tagged)
         weights = [KEEP] if shared.approximates else []
+        filled = nulls.can_fill(columns.key_types)
+        weights += [nulls.NULLS] if filled else []
         keys = [CLOSE, GROUP, PANE, *weights, *columns.key_types]
         panes = rows.groupBy(*keys).agg(*columns.partial())
+        panes = nulls.restored(panes, columns.key_types) if filled else panes
         windows = self._windows(panes, folds, columns)
         answers = {
             a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
@@ -127,7 +131,7 @@ class LevelOne:
             # One row, read once a batch: it is put beside the rows before it is looked into.
             frame = frame.select("*", self.shared.late.alias(MARK))
         if self.shared.sheds:
-            frame = shed.entering(self.shared, source, frame, number)
+            frame = apart(shed.entering(self.shared, source, frame, number))
         return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
 
     def _tagged(
@@ -152,8 +156,12 @@ class LevelOne:
             always[WEIGHT] = F.col(quoted(flow.named[source][source.weight]))
         sample: Column | None = None
         if self.shared.tally is not None:
-            sample = self.shared.tally.sample(source, flow, time)
-            always[SAMPLED] = self.shared.tally.mask(source, flow)
+            name = f"{OURS}in_sample"
+            sampled = self.shared.tally.sample(source, flow, time).alias(name)
+            flow.frame = flow.frame.select("*", sampled)
+            sample = F.col(name)
+            mask = self.shared.tally.mask(source, flow)
+            always[SAMPLED] = F.when(sample, mask).otherwise(F.lit(0))
         if booked:
             always[BOOK] = F.col(BOOK)
             always |= {name: F.col(name) for _, name in booked.values()}
@@ -210,6 +218,10 @@ class LevelOne:
             at = F.greatest(due, after)  # which passes over what is null
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
         kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
+        if nulls.can_fill(columns.key_types):
+            rest = [name for name in columns.inputs if name not in columns.key_types]
+            keys = nulls.filled(columns.key_types)
+            kept = [GROUP, PANE, *(key.alias(name) for name, key in keys.items()), *rest]
         if self.shared.approximates:
             kept.append(self._keep(rows, which).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)

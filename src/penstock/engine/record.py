@@ -15,7 +15,7 @@ from penstock.windows import Evaluation
 
 _FOLDER, _FILE, _NETWORK, _FOLDS = "penstock", "evaluation.json", "network.txt", "folds.json"
 
-FORM = 1
+FORM = 2
 """Of the state and the records of a network; a change after which old ones do not fit raises it."""
 _FORM = "form.json"
 
@@ -109,9 +109,9 @@ def _asked(network: str) -> list[str]:
 
 def _check_form(folder: Folder, checkpoint: str) -> None:
     """Refuses a checkpoint whose state another version of penstock has written in another form."""
-    if _FORM not in folder.names():
-        return  # it is from before there was any other
-    made_by: dict[str, Any] = json.loads(folder.read(_FORM))
+    made_by: dict[str, Any] = {"form": 1, "penstock": "0.1"}  # which did not say so at first
+    if _FORM in folder.names():
+        made_by = json.loads(folder.read(_FORM))
     if made_by["form"] != FORM:
         rule = (
             f"must have state of form {FORM}, and is of form {made_by['form']}, "

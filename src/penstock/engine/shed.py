@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from penstock.drops.kinds import is_sampled
 from penstock.engine import floors, shed_groups
+from penstock.engine.apart import apart
 from penstock.engine.books import BATCHES, places
 from penstock.engine.early import NEVER, in_sample, random_number
 from penstock.engine.frame import (
@@ -44,6 +45,9 @@ from penstock.network.operators import Source
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
+_AT_ONCE, _BY_WINDOW = 9, 3
+"""Orders that are looked into in one piece of code: at random, or else."""
+
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
     """The rows of a stream that stay.
@@ -54,26 +58,19 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         frame: its rows, with `MARK`.
         number: of the stream.
     """
+    assert shared.late is not None  # noqa: S101 - rows are only dropped from streams
     names = source.identity or tuple(shared.rows[source].columns)
     drops, orders = F.col(MARK)["drops"], F.col(MARK)["orders"]
     u = random_number(source, names)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
     folds, of = shedding(shared), len(places(shared))
     book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
-    # An order is found once, and no more: Java leaves methods of 8,000 bytes as they are, and runs
-    # them ten times slower.
     found = {STAYED: F.get(orders["streams"], F.lit(number))}
     found |= {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
     sampled = {stays_at(i) for i in folds if is_sampled(shared.folds[i].kind)}
     if all(is_sampled(fold.kind) for fold in shared.folds):
         sampled.add(STAYED)
-    frame = frame.select(
-        "*",
-        F.when(drops, u).alias(CHANCE),
-        time.alias(AT),
-        *(F.when(drops, order).alias(f"{name}_order") for name, order in found.items()),
-    )
-
+    frame = frame.select("*", F.when(drops, u).alias(CHANCE), time.alias(AT))
     frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
 
     def would_stay(name: str) -> Column:
@@ -85,18 +82,28 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
         looked = order.isNotNull() & (F.spark_partition_id() >= 0)
         return F.when(looked, would).otherwise(F.lit(True)).alias(name)
 
-    # What the orders say is looked up here, once: where operators end the code that Spark
-    # generates, all orders would be copied with every row.
+    # What the orders say is looked up here, once, and never handed from one piece of code to the
+    # next: where it ends, all orders would be copied with every row.
+    at_once = _AT_ONCE if sampled == set(found) else _BY_WINDOW
+    pieces = [list(found)[i : i + at_once] for i in range(0, len(found), at_once)]
+    for piece in pieces:
+        if piece is not pieces[0]:
+            frame = apart(frame.drop(MARK)).select("*", shared.late.alias(MARK))
+        orders_of = {name: F.when(drops, found[name]).alias(f"{name}_order") for name in piece}
+        frame = frame.select("*", *orders_of.values())
+        more = list(map(would_stay, piece))
+        if STAYED in piece:
+            counting = F.coalesce(F.col(f"{STAYED}_order")["drops"], F.lit(False))
+            more.append(counting.alias(COUNTING))
+        frame = frame.select("*", *more).drop(*(f"{name}_order" for name in piece))
     frame = frame.select(
         "*",
-        *map(would_stay, found),
         drops.alias(DROPS),
         (drops & orders["on"]).alias(ON),
-        F.coalesce(F.col(f"{STAYED}_order")["drops"], F.lit(False)).alias(COUNTING),
         F.when(drops, book).cast("int").alias(BOOK),
         orders["keeps"].alias(KEEPS),
         known_late(F.col(MARK)).alias(LATE),
-    ).drop(MARK, AT, *(f"{name}_order" for name in found))
+    ).drop(MARK, AT)
     stay = F.col(STAYED)
     if shared.tally is not None:
         stay = stay | in_sample(F.col(CHANCE))

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from penstock.engine.columns import bits
 from penstock.engine.flow import Flow
 from penstock.engine.step import quoted
 from penstock.network.operators import Operator
@@ -156,8 +156,8 @@ def _listed(ways: Sequence[Column | None]) -> Column:
     for which in range(1 << len(asked)):
         some = [number for bit, (number, _) in enumerate(asked) if which >> bit & 1]
         lists.append(F.array(*map(F.lit, sorted(always + some))).cast("array<int>"))
-    bits = (F.when(taken, 1 << bit).otherwise(0) for bit, (_, taken) in enumerate(asked))
-    return F.get(F.array(*lists), reduce(Column.__add__, bits))
+    which = bits((bit, taken) for bit, (_, taken) in enumerate(asked))
+    return F.get(F.array(*lists), which.cast("int"))
 
 
 def passing(flow: Flow, branch: Branch) -> Column | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from penstock.engine.columns import bits
 from penstock.engine.flow import Flow
 from penstock.engine.frame import GROUP, PANE
 from penstock.engine.groups import ROWS
@@ -57,12 +58,11 @@ class Tally:
 
     def mask(self, source: Source, flow: Flow) -> Column:
         """A bit for each operator that a row passes; the first is for the row itself."""
-        mask = F.lit(0).cast("bigint")
-        for bit, operator in enumerate(self.operators[:_MOST]):
-            if operator in flow.named and base(operator) == source:
-                passes = flow.passes(operator)
-                mask = mask + F.when(passes, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0))
-        return mask
+        return bits(
+            (bit, flow.passes(operator))
+            for bit, operator in enumerate(self.operators[:_MOST])
+            if operator in flow.named and base(operator) == source
+        )
 
     def observed(
         self, panes: DataFrame, reason: Column, of: Column, booked: Column | None
