@@ -17,16 +17,18 @@ COMPILED = 8_000
 
 def longest_method(spark: SparkSession, run: ps.NetworkRun) -> int:
     """Of what was generated for the last batch of a run, in bytes."""
-    debug = getattr(spark._jvm.org.apache.spark.sql.execution.debug, "package$")
+    jvm = spark._jvm
+    assert jvm is not None
+    debug = getattr(jvm.org.apache.spark.sql.execution.debug, "package$")
     pieces = getattr(debug, "MODULE$").codegenStringSeq(run.streams[0]._jsq)
-    return max(pieces.apply(i)._3().maxMethodCodeSize() for i in range(pieces.size()))
+    return max(int(pieces.apply(i)._3().maxMethodCodeSize()) for i in range(pieces.size()))
 
 
 @pytest.mark.parametrize("kind", ["exact", "approximate", "subset"])
 def test_java_compiles_what_twenty_queries_become(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    rows = ps.stream(stream(spark, tmp_path, batches=1), event_time="ts", identity="number")
+    rows = ps.stream(stream(spark, tmp_path, batches=1), event_time="ts")
     asked = {}
     for i in range(20):
         some = rows.where(f"port = {i} AND size > {i * 10}").window("10 s", every="5 s")

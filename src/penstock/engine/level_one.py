@@ -66,6 +66,7 @@ from penstock.windows.grid import Grid, ending_first
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
+_IN_SAMPLE = f"{OURS}in_sample"
 _WEIGHTED = ("count", SUMMED, SQUARED)
 """What estimates are computed from."""
 
@@ -156,12 +157,11 @@ class LevelOne:
             always[WEIGHT] = F.col(quoted(flow.named[source][source.weight]))
         sample: Column | None = None
         if self.shared.tally is not None:
-            name = f"{OURS}in_sample"
-            sampled = self.shared.tally.sample(source, flow, time).alias(name)
+            sampled = self.shared.tally.sample(source, flow, time).alias(_IN_SAMPLE)
             flow.frame = flow.frame.select("*", sampled)
-            sample = F.col(name)
-            mask = self.shared.tally.mask(source, flow)
-            always[SAMPLED] = F.when(sample, mask).otherwise(F.lit(0))
+            sample = F.col(_IN_SAMPLE)
+            passed = self.shared.tally.mask(source, flow)
+            always[SAMPLED] = F.when(sample, passed).otherwise(F.lit(0))
         if booked:
             always[BOOK] = F.col(BOOK)
             always |= {name: F.col(name) for _, name in booked.values()}

@@ -156,8 +156,8 @@ def _listed(ways: Sequence[Column | None]) -> Column:
     for which in range(1 << len(asked)):
         some = [number for bit, (number, _) in enumerate(asked) if which >> bit & 1]
         lists.append(F.array(*map(F.lit, sorted(always + some))).cast("array<int>"))
-    which = bits((bit, taken) for bit, (_, taken) in enumerate(asked))
-    return F.get(F.array(*lists), which.cast("int"))
+    mine = bits((bit, taken) for bit, (_, taken) in enumerate(asked))
+    return F.get(F.array(*lists), mine.cast("int"))
 
 
 def passing(flow: Flow, branch: Branch) -> Column | None:
