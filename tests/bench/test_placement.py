@@ -25,9 +25,9 @@ def test_the_error_of_a_window_is_over_all_its_groups():
 
 
 def test_what_is_measured_is_what_was_planned(spark: SparkSession, tmp_path: Path) -> None:
-    # 200 s and 300 s, in which there are whole windows of 120 s
+    # 300 s each, in which there are whole windows of 120 s
     other = Packets.written(
-        spark, tmp_path / "other", 2, 10_000, rate=100, first=placement.ELSEWHERE
+        spark, tmp_path / "other", 3, 10_000, rate=100, first=placement.ELSEWHERE
     )
     data = Packets.written(spark, tmp_path / "data", 3, 10_000, rate=100)
     learnt = placement.learn(other, tmp_path / "learn")

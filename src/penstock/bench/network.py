@@ -26,7 +26,6 @@ from penstock.bench.packets import BELOW, SCHEMA, WORKLOAD, ours, sparks, write
 from penstock.control.observation import Observation
 from penstock.control.settings import Warmup
 from penstock.control.statistics import Statistics
-from penstock.network.operators import kind
 
 MILLION = 1_000_000
 WANTED = {"speedup": 6, "marginal": 1.5, "prediction_error": 0.25}
@@ -133,7 +132,6 @@ class _Case:
         where = self.folder / f"source-{self.runs}-all"
         rows = source(self.spark, where, self.files, files, SCHEMA)
         network = ours(rows, NAMES, keep)
-        self.kinds = {name: kind(one) for one, name in network.graph.names.items()}
         run = network.start(
             str(self.folder / f"checkpoint-{self.runs}"),
             sink=_look,
@@ -143,6 +141,7 @@ class _Case:
         run.statistics()
         measure = run.parts[0].measure
         assert measure is not None  # noqa: S101 - the network is one part
+        self.kinds = measure.kinds
         return list(measure.observations)[1:]  # the first is start-up
 
     def penstock(self, names: list[str], into: Measured) -> None:

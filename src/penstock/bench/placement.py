@@ -31,7 +31,6 @@ from penstock.bench.seven import Packets, exact, shed, started
 from penstock.control.moments import Moments
 from penstock.control.settings import Warmup
 from penstock.control.statistics import Statistics
-from penstock.network.operators import kind
 from penstock.planning import (
     Known,
     Planned,
@@ -129,8 +128,8 @@ def learn(of: Packets, folder: Path) -> Learnt:
     assert part is not None  # noqa: S101 - the queries have windows over time
     assert measure is not None  # noqa: S101 - as above
     names = part.graph.names
-    kinds = {name: kind(one) for one, name in names.items()}
-    learnt = Statistics(kinds, ["packets"], list(WORKLOAD), warmup=Warmup(seconds=0, batches=0))
+    none = Warmup(seconds=0, batches=0)
+    learnt = Statistics(measure.kinds, ["packets"], list(WORKLOAD), warmup=none)
     for seen in list(measure.observations)[1:]:  # the first is start-up
         learnt.observe(seen)
     groups = {query: moments for query, (_, moments) in exact(of).items()}

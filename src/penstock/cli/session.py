@@ -246,5 +246,8 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
+        # Spark keeps the code of its last hundred generated classes; seven queries have sixty. What
+        # has to be generated anew, Java has to warm up to anew.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         **({} if size.durable else PLAIN_FILES),
     }

@@ -69,6 +69,7 @@ class Measure:
         part: what runs.
         clock: seconds.
         stream: Spark's handle on it, once it runs.
+        kinds: operator → its kind, as the statistics name them.
         statistics: what has been learnt.
         observations: the last batches that it was learnt from.
         newest: the largest event time so far, in microseconds since the epoch.
@@ -79,6 +80,7 @@ class Measure:
     part: Part
     clock: Callable[[], float] = time.monotonic
     stream: StreamingQuery | None = None
+    kinds: dict[str, str] = field(init=False)
     statistics: Statistics = field(init=False)
     observations: deque[Observation] = field(default_factory=lambda: deque(maxlen=KEPT))
     newest: int | None = None
@@ -98,14 +100,11 @@ class Measure:
         names, graph = self.part.graph.names, self.part.graph
         self._asides = asides(graph.sources)
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
-        kinds = {names[one]: kind(one) for one in graph.operators}
+        self.kinds = {names[one]: kind(one) for one in graph.operators}
         if self.part.shared_sheds:
-            kinds |= {taking(source.name): "taking" for source in self.part.shared.rows}
-        self.statistics = Statistics(
-            kinds,
-            [source.name for source in graph.sources],
-            list(graph.queries),
-        )
+            self.kinds |= {taking(source.name): "taking" for source in self.part.shared.rows}
+        streams = [source.name for source in graph.sources]
+        self.statistics = Statistics(self.kinds, streams, list(graph.queries))
 
     @property
     def due(self) -> bool:
