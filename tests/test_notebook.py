@@ -41,6 +41,9 @@ def test_objects_render_as_html(shown):
     run = displayed(shown["start"], "text/html")
     assert "<table>" in run
     assert "balanced" in run
+    status = displayed(shown["status"], "text/html")
+    assert "demand" in status
+    assert "traffic" in status
     statistics = displayed(shown["statistics"], "text/html")
     assert statistics.startswith("<pre>")
     assert "packets_low" in displayed(shown["answers"], "text/html")

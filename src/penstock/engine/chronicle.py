@@ -20,6 +20,7 @@ from penstock.engine.backlog import backlog
 from penstock.engine.ledger import Ledger
 from penstock.engine.part import Part
 from penstock.engine.pulse import Beat, Pulse, response
+from penstock.engine.reading import Seen
 from penstock.engine.regulation import Regulation
 from penstock.engine.shed_accounts import SHED_ACCOUNTS, ShedAccounts, reported
 from penstock.engine.shedder import Shedder
@@ -143,7 +144,7 @@ class Chronicle:
             if collected is not None
         ] or [None, None]
         demand = admitted.overload if admitted is not None else None
-        return Status(
+        return Seen(
             at=beat.ended,
             batch=beat.batch,
             seconds=seconds,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from penstock.control.snapshot import Snapshot
+from penstock.control.status import Status
+from penstock.view.html import status_html
 
 
 @dataclass(frozen=True)
@@ -31,3 +33,12 @@ class Reading:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+class Seen(Status):
+    """A status that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return status_html(self)
