@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,11 +67,15 @@ class Measured:
         """
         batches = {report["batchId"] for report in self.steady}
         wanted = gone = 0.0
-        for status in self.run.history:
+        for before, status in itertools.pairwise(self.run.history):
+            keeps = {query.name: query.keep for query in before.queries}
             for query in status.queries if status.batch in batches else ():
-                on_the_way = query.shed - status.shed
-                wanted += status.rows * asked[query.name]
-                gone += status.shed * asked[query.name] + on_the_way
+                mine = status.rows * asked[query.name]
+                wanted += mine
+                if query.kind == "approximate":
+                    gone += mine * (1 - keeps[query.name])
+                else:
+                    gone += status.shed * asked[query.name] + query.shed - status.shed
         return gone / wanted if wanted else 0.0
 
 

@@ -1,6 +1,6 @@
 """Rows of large batches are dropped before the watermark, and where it can be before the parse.
 
-    rows ─► stays, or one in 64? ─► watermark ─► orders of the folds (`shed`) ─► …
+    rows ─► stays and is wanted, or one in 64? ─► watermark ─► orders of the folds (`shed`) ─► …
                  ✗
 
 What follows costs many times what this does: the watermark alone wants all columns of every row
@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine import arrivals
+from penstock.engine.asking import Question
 from penstock.engine.frame import CHANCE, MARK
 from penstock.engine.operators import as_column
-from penstock.engine.orders import chance, is_small, stays
+from penstock.engine.orders import at_stream, below, chance, is_small, stays
 from penstock.engine.progress import watermarked
 from penstock.engine.results import rows_of
 from penstock.engine.schema import own_watermark
@@ -43,6 +45,7 @@ class Entrance:
         late: what the batch is told (`late_watermark`), orders included.
         sampled: whether all that is dropped is dropped at random.
         metric: the name under which rows are counted; None if Spark tells how many come.
+        asked: what rows are asked besides their random number.
     """
 
     source: Source
@@ -50,6 +53,7 @@ class Entrance:
     late: Column
     sampled: bool
     metric: str | None
+    asked: Sequence[Question] = ()
 
     def rows(self) -> DataFrame:
         """The rows with their watermark, counted, and fewer of them in a large batch."""
@@ -63,15 +67,9 @@ class Entrance:
 
     def _fewer(self, plain: DataFrame) -> DataFrame:
         source = self.source
-        origin = source.origin.of if source.origin is not None else None
-        if (
-            isinstance(origin, Kafka)
-            and self.sampled
-            and source.never_shed is None
-            and source.weight is None
-            and source.identity == origin.identity
-        ):
-            # Partition and offset are known before a record is parsed.
+        if self.sampled and knows_before_parsing(source):
+            origin = source.origin.of if source.origin is not None else None
+            assert isinstance(origin, Kafka)  # noqa: S101 - only there it is known
             names = tuple(KEPT[name] for name in origin.identity)
             raw = self._counted(origin.raw(plain.sparkSession))
             return origin.parsed(self._left(raw, names, time=None))
@@ -90,17 +88,34 @@ class Entrance:
             time: the column with their event time; None if it is not known yet.
         """
         mark = F.col(MARK)
-        order = F.get(mark["orders"]["streams"], F.lit(self.number))
+        order = at_stream(mark, self.number)
         u = F.col(CHANCE)
         small = u < order["below"]
         if time is not None:
             t = F.unix_micros(F.col(quoted(time)))
             small = is_small(order, u, t) if self.sampled else stays(order, u, t)
+            small &= self._wanted(mark, u) if self.asked else F.lit(True)
         stay = small | in_sample(u)
         number = random_number(self.source, names)
         marked = rows.select("*", self.late.alias(MARK), number.alias(CHANCE))
         left = marked.where(F.when(mark["early"], stay).otherwise(F.lit(True)))
         return left.drop(MARK, CHANCE)
+
+    def _wanted(self, mark: Column, u: Column) -> Column:
+        """Whether some query wants a row; one that is never dropped is not asked."""
+        asked = (q.holds(u < below(mark, self.number, i)) for i, q in enumerate(self.asked))
+        return reduce(Column.__or__, asked, u == NEVER)
+
+
+def knows_before_parsing(source: Source) -> bool:
+    """Whether the random number of a record is known before it is parsed: Kafka's, mostly."""
+    origin = source.origin.of if source.origin is not None else None
+    return (
+        isinstance(origin, Kafka)
+        and source.never_shed is None
+        and source.weight is None
+        and source.identity == origin.identity
+    )
 
 
 def random_number(source: Source, names: Sequence[str]) -> Column:

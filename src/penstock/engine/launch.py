@@ -97,7 +97,7 @@ def _launched(
     shedder, ledger, regulation = None, None, None
     if part.shared_sheds:
         shedder = Shedder(part, where, mode=wanted.mode)
-        measure.dropping = shedder.dropping
+        measure.dropping, measure.kept = shedder.dropping, shedder.kept
         shedder.ask(shedder.ordering.by_hand(mine(wanted.keep, names), mine(wanted.drop, names)))
         shedder.begin()
         ledger = Ledger(shedder, part.metric or "")

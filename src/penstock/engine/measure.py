@@ -16,8 +16,9 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -75,6 +76,8 @@ class Measure:
         newest: the largest event time so far, in microseconds since the epoch.
         last: what Spark says of the batch before this one.
         dropping: batch that may have dropped rows → of each stream, whether it did so there.
+        kept: batch that asks rows what they are before it takes them in → of each aggregate, the
+            share of its rows that it keeps.
     """
 
     part: Part
@@ -86,6 +89,7 @@ class Measure:
     newest: int | None = None
     last: dict[str, Any] | None = None
     dropping: Mapping[int, Sequence[bool]] = field(default_factory=dict)
+    kept: Mapping[int, Mapping[Aggregate, float]] = field(default_factory=dict)
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _since: list[Mapping[str, Any]] = field(default_factory=list)
@@ -101,10 +105,18 @@ class Measure:
         self._asides = asides(graph.sources)
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
         self.kinds = {names[one]: kind(one) for one in graph.operators}
-        if self.part.shared_sheds:
-            self.kinds |= {taking(source.name): "taking" for source in self.part.shared.rows}
+        self.kinds |= {taking(source.name): "taking" for source in self._taking}
         streams = [source.name for source in graph.sources]
         self.statistics = Statistics(self.kinds, streams, list(graph.queries))
+
+    @cached_property
+    def _taking(self) -> list[Source]:
+        """The streams whose rows are taken in for nobody yet.
+
+        Where rows are asked first who wants them, all that one costs is a cost of who does.
+        """
+        sheds = self.part.shared_sheds
+        return [s for s in self.part.shared.rows if not self.part.asks(s)] if sheds else []
 
     @property
     def due(self) -> bool:
@@ -213,7 +225,13 @@ class Measure:
             )
             for one in graph.operators
         }
-        for source in self.part.shared.rows if self.part.shared_sheds else ():
+        # Rows that were asked first are no sample of all: what is kept of them is what was ordered.
+        whole = self._rows_out(rows, {})
+        for one, share in self.kept.get(report["batchId"], {}).items():
+            flows[graph.names[one]] = replace(
+                flows[graph.names[one]], rows_in=share * sum(whole[i] for i in inputs(one))
+            )
+        for source in self._taking:
             flows[taking(source.name)] = Flow(out[source], out[source])
         at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         seconds = report["durationMs"].get("triggerExecution", 0) / 1000

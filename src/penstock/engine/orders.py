@@ -2,11 +2,14 @@
 
 They come with the watermark, in one row that is read once a batch (`watermark`). A batch reads the
 record with its own number, so a replay does what the batch did the first time.
+
+What every row of a stream is asked stands at the top of that row: from within an array of structs
+each look would make Java objects, which cost more than the rest of a row that is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,8 +30,7 @@ FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
 _FLAGS = "base: bigint, until: bigint, step: bigint, dropped: array<boolean>"
 _ORDER = f"drops: boolean, below: bigint, since: bigint, needed: boolean, {_FLAGS}"
 TYPE = (
-    f"struct<batch: bigint, on: boolean, streams: array<struct<{_ORDER}>>, "
-    f"folds: array<struct<{_ORDER}>>, "
+    f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
@@ -76,11 +78,59 @@ def as_row(orders: Orders) -> tuple[Any, ...]:
     return (
         orders.batch,
         on,
-        [_order(one) for one in orders.streams],
         [_order(one) for one in orders.folds],
         [one.keep if on else 1.0 for one in orders.folds],
         [_flags(one) for one in orders.windows],
     )
+
+
+Asking = Sequence[Sequence[Sequence[int]]]
+"""Of each stream, of each question (`asking`), the numbers of the folds that ask it."""
+
+
+def streams_type(asking: Asking) -> str:
+    """The fields of the row for the orders of the streams, as `streams_row` fills them."""
+    fields = []
+    for i, questions in enumerate(asking):
+        parts = [part.split(": ") for part in _ORDER.split(", ")]
+        fields += [f"{name}_{i}: {of}" for name, of in parts]
+        fields += [f"{_asked(i, j)}: bigint" for j in range(len(questions))]
+    return ", ".join(fields)
+
+
+def streams_row(orders: Orders, asking: Asking) -> list[Any]:
+    """What is told of the streams."""
+    row: list[Any] = []
+    for one, questions in zip(orders.streams, asking, strict=True):
+        row += _order(one)
+        row += [max(orders.folds[fold].below for fold in folds) for folds in questions]
+    return row
+
+
+def below(mark: Column, stream: int, question: int) -> Column:
+    """Below what the random number of a row must be that a question holds for.
+
+    Args:
+        mark: from `late_watermark`.
+        stream: its number.
+        question: its number, of those of the stream.
+    """
+    return mark[_asked(stream, question)]
+
+
+def _asked(stream: int, question: int) -> str:
+    return f"asked_{stream}_{question}"
+
+
+def at_stream(mark: Column, number: int) -> dict[str, Column]:
+    """The order of a stream, as `stays` takes it.
+
+    Args:
+        mark: from `late_watermark`.
+        number: of the stream.
+    """
+    names = [part.split(": ")[0] for part in _ORDER.split(", ")]
+    return {name: mark[f"{name}_{number}"] for name in names}
 
 
 def type_with(more: Sequence[str]) -> str:
@@ -117,23 +167,27 @@ def chance(columns: Sequence[Column]) -> Column:
     return F.xxhash64(*columns).bitwiseAND(F.lit((1 << HASH_BITS) - 1))
 
 
-def stays(order: Column, u: Column, t: Column) -> Column:
+Told = Column | Mapping[str, Column]
+"""An order: a struct, or its fields."""
+
+
+def stays(order: Told, u: Column, t: Column) -> Column:
     """Whether a row stays.
 
     Args:
-        order: one of `streams` or `folds`.
+        order: that of a stream (`at_stream`) or one of `folds`.
         u: its random number.
         t: its event time, in microseconds; a row without one is in no dropped window.
     """
     return is_small(order, u, t) | (order["needed"] & ~is_dropped(order, t))
 
 
-def is_small(order: Column, u: Column, t: Column) -> Column:
+def is_small(order: Told, u: Column, t: Column) -> Column:
     """Whether a row stays for its random number; one without a time does at any time."""
     return (u < order["below"]) & F.coalesce(t >= order["since"], F.lit(True))
 
 
-def is_dropped(flags: Column, t: Column) -> Column:
+def is_dropped(flags: Told, t: Column) -> Column:
     """Whether a time, or the end of a window, is dropped.
 
     Args:

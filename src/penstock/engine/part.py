@@ -15,10 +15,13 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
 from penstock.engine.arrivals import arriving, is_as_read
+from penstock.engine.asking import questions
 from penstock.engine.columns import window_time
-from penstock.engine.early import Entrance
+from penstock.engine.early import Entrance, knows_before_parsing
 from penstock.engine.estimates import Estimates
+from penstock.engine.folds import Fold, folded
 from penstock.engine.frame import AGGREGATE, Answers
+from penstock.engine.groups import grouped
 from penstock.engine.in_force import with_in_force
 from penstock.engine.level_above import above_all
 from penstock.engine.operators import built
@@ -118,7 +121,18 @@ class Part:
         kinds = {kind for a, kind in self.kinds_of_rows.items() if source in upstream(a)}
         sampled = all(map(is_sampled, kinds))
         metric = None if as_read or self.metric is None else arriving(self.metric, number)
-        return Entrance(source, number, self.late, sampled, metric).rows()
+        asked = questions(self._folds, source)
+        return Entrance(source, number, self.late, sampled, metric, asked).rows()
+
+    @cached_property
+    def _folds(self) -> list[Fold]:
+        """Those of `shared`, which are needed to make its rows."""
+        ones = [a for a in self.aggregates if depth(a) == 1]
+        return folded(grouped(ones, self.kinds_of_rows), self.folding)
+
+    def asks(self, source: Source) -> bool:
+        """Whether a large batch asks the rows of a stream what they are before it takes them in."""
+        return bool(questions(self._folds, source)) and not knows_before_parsing(source)
 
     @property
     def shared_sheds(self) -> bool:

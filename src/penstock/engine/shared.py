@@ -23,6 +23,7 @@ from pyspark.sql.types import NumericType
 
 from penstock.drops.kinds import FLOORED, PER_GROUP, is_sampled
 from penstock.engine.arrivals import arriving
+from penstock.engine.asking import questions
 from penstock.engine.folds import Fold, folded, looked
 from penstock.engine.frame import (
     AGGREGATE,
@@ -38,6 +39,7 @@ from penstock.engine.groups import Columns, Group, are_panes, grouped
 from penstock.engine.level_above import above
 from penstock.engine.level_one import LevelOne
 from penstock.engine.lowering import MOMENTS, SKETCH, SQUARED, SUMMED
+from penstock.engine.orders import Asking
 from penstock.engine.schema import column_type
 from penstock.engine.tally import Tally
 from penstock.engine.timing import Timing
@@ -124,6 +126,11 @@ class Shared:
     def places(self) -> Places | None:
         """How many places there are where rows or windows may be dropped; None if none may be."""
         return (len(self.rows), len(self.folds), len(self.aggregates) + 1) if self.sheds else None
+
+    @cached_property
+    def asking(self) -> Asking:
+        """Of each stream, of each question to its rows, the folds that ask it."""
+        return [[one.folds for one in questions(self.folds, source)] for source in self.rows]
 
     @property
     def stateful(self) -> int:

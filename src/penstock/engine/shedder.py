@@ -35,7 +35,7 @@ from penstock.engine.shed_record import Mode, Record
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
 from penstock.errors import UsageError, complaint, did_you_mean
-from penstock.network.operators import Aggregate, depth, upstream
+from penstock.network.operators import Aggregate, Source, depth, upstream
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +60,8 @@ class Shedder:
         mode: whether rows are dropped, or only counted as if, or neither.
         seed: of all coins.
         dropping: batch that may drop rows → of each stream, whether rows are dropped there.
+        kept: batch that asks rows what they are before it takes them in → of each aggregate that
+            is sampled, the share of its rows that it keeps.
         floor: what is dropped at least, whatever else is asked; as a plan of many nodes wants it.
         upstream: the windows that nodes upstream have dropped, by query; None if there are none.
     """
@@ -72,6 +74,7 @@ class Shedder:
     state: Decisions = field(default_factory=Decisions)
     problems: list[str] = field(default_factory=list)
     dropping: dict[int, tuple[bool, ...]] = field(default_factory=dict)
+    kept: dict[int, dict[Aggregate, float]] = field(default_factory=dict)
     floor: Plan = field(default_factory=Plan)
     upstream: Callable[[], Mapping[str, Iterable[tuple[int, int]]]] | None = None
     _would: Decisions | None = None
@@ -258,7 +261,18 @@ class Shedder:
     def _note(self, orders: Orders) -> None:
         if orders.drops:
             self.dropping[orders.batch] = tuple(order.drops for order in orders.streams)
-        self.dropping.pop(orders.batch - _KEPT, None)
+        if orders.early:
+            folds = zip(self.part.shared.folds, orders.folds, strict=True)
+            self.kept[orders.batch] = {
+                aggregate: order.keep
+                for fold, order in folds
+                for aggregate in fold.aggregates
+                if all(
+                    self.part.asks(one) for one in upstream(aggregate) if isinstance(one, Source)
+                )
+            }
+        for notes in (self.dropping, self.kept):
+            notes.pop(orders.batch - _KEPT, None)
 
     def _advanced(self, state: Decisions, plan: Plan, batch: int, mark: int | None) -> Decisions:
         return advance(

@@ -15,7 +15,15 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.engine.files import Folder
-from penstock.engine.orders import as_row, more_of, read_orders, type_with
+from penstock.engine.orders import (
+    Asking,
+    as_row,
+    more_of,
+    read_orders,
+    streams_row,
+    streams_type,
+    type_with,
+)
 from penstock.errors import UsageError
 from penstock.network.query import Query
 from penstock.windows import SessionSpec, late_before, lost_before
@@ -33,6 +41,7 @@ def late_watermark(
     query: Query,
     places: Places | None = None,
     *,
+    asking: Asking = (),
     more: Sequence[str] = (),
 ) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
@@ -48,6 +57,7 @@ def late_watermark(
         places: how many streams, folds and aggregates there are to drop at; None where nothing is
             ever dropped. With them, `orders` has what the batch is told (`engine.orders`), `drops`
             whether a row need look at that at all, and `early` whether before the watermark.
+        asking: of each stream, who asks what of its rows before the watermark.
         more: what `orders` shall have besides, of `engine.orders.MORE`.
     """
     spec, generous = query.window, query.late == "generous"
@@ -68,13 +78,17 @@ def late_watermark(
         if places is None:
             return mark
         if mark[-1] is not None:
-            return *mark, False, False, None
+            return *mark, False, False, *none, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
         row = (*as_row(orders), *(more_of(orders, name) for name in more))
-        return *mark, orders.drops, orders.early, row
+        return *mark, orders.drops, orders.early, *streams_row(orders, asking), row
 
-    told = f"{_TYPE[:-1]}, drops: boolean, early: boolean, orders: {type_with(more)}>"
-    of = _TYPE if places is None else told
+    of, none = _TYPE, list[None]()
+    if places is not None:
+        streams = streams_type(asking)
+        none = [None] * len(streams.split(", "))
+        told = f"drops: boolean, early: boolean, {streams}, orders: {type_with(more)}"
+        of = f"{_TYPE[:-1]}, {told}>"
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
     return spark.range(1, numPartitions=1).select(read_once("id")).scalar()

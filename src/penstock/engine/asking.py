@@ -1,0 +1,91 @@
+"""Which rows any query may want: the filters at the beginning of their ways, asked at the entrance.
+
+    packets ─┬─► udp ─► port 53 ─► fold 1   keeps 0.5       a row stays if   u < 0.5 and is dns
+             └─► fold 2                     keeps 0.04                  or   u < 0.04
+
+Without them every row stays that the neediest query would keep if it wanted it: one query over few
+rows that needs half of them would have half of the stream taken in.
+
+What is asked here is asked again on the way, so it may be left out wherever it is not plain: a
+filter is asked if it comes before all that is computed or joined, and calls no function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from penstock.drops.kinds import FLOORED, is_sampled
+from penstock.engine.folds import Fold
+from penstock.network.operators import Filter, Operator, Source, base, inputs
+
+_MOST = 8
+"""Questions: with more of them the asking is no longer cheap."""
+
+_CALL = re.compile(r"\b(?!(?:in|and|or|not)\b)[a-z_]\w*\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a row is asked.
+
+    Args:
+        predicates: all of them must hold; none for any row.
+        folds: the numbers of the folds, from 0 on, that want such rows.
+    """
+
+    predicates: tuple[str, ...]
+    folds: tuple[int, ...]
+
+    def holds(self, small: Column) -> Column:
+        """Whether a row is wanted.
+
+        Args:
+            small: whether its random number is small enough.
+        """
+        for predicate in self.predicates:
+            small &= F.expr(predicate)
+        return small
+
+
+def questions(folds: Sequence[Fold], source: Source) -> tuple[Question, ...]:
+    """What the rows of a stream are asked; nothing where that would tell no more than their number.
+
+    Args:
+        folds: all of them.
+        source: the stream.
+    """
+    found: dict[tuple[str, ...], list[int]] = {}
+    for number, fold in enumerate(folds):
+        mine = [feed for feed in fold.ways if base(feed) == source]
+        if mine and (not is_sampled(fold.kind) or fold.kind == FLOORED):
+            return ()  # who gets a row does not follow from its number and the filters alone
+        for predicates in dict.fromkeys(map(plain, mine)):
+            found.setdefault(predicates, []).append(number)
+    asked = tuple(Question(those, tuple(by)) for those, by in found.items())
+    worth = any(question.predicates for question in asked)
+    return asked if worth and len(asked) <= _MOST else ()
+
+
+def plain(feed: Operator) -> tuple[str, ...]:
+    """The filters that are asked of the rows of a feed, in their order.
+
+    Args:
+        feed: what an aggregate stands on, without unions.
+    """
+    chain = []
+    while not isinstance(feed, Source):
+        chain.append(feed)
+        (feed,) = inputs(feed)
+    found: list[str] = []
+    for one in reversed(chain):
+        if not isinstance(one, Filter) or one.predicate.handle is not None:
+            break
+        if _CALL.search(one.predicate.text):
+            break
+        found.append(one.predicate.text)
+    return tuple(found)
