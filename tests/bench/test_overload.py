@@ -11,7 +11,7 @@ import penstock as ps
 from penstock.bench import feed
 from penstock.bench.checked import checked
 from penstock.bench.feed import Truth, attributes
-from penstock.bench.machine import Machine, line
+from penstock.bench.machine import Machine, per_row, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 
 RATE, SECONDS = 30, 150
@@ -47,15 +47,18 @@ def test_the_truth_is_what_the_queries_answer(
 def test_costs_are_found_through_batches_of_which_some_were_held_up() -> None:
     rng = np.random.default_rng(5)
     sizes = rng.integers(10_000, 1_000_000, 30)
-    seconds = 0.5 + 3e-6 * sizes
-    seconds[::7] *= 3
-    reports = [
-        {"numInputRows": int(n), "durationMs": {"triggerExecution": 1000 * s}}
-        for n, s in zip(sizes, seconds, strict=True)
-    ]
-    fixed, cost = line(reports)
-    assert fixed == pytest.approx(0.5, rel=0.2)
-    assert cost == pytest.approx(3e-6, rel=0.05)
+    took = 0.5 + 3e-6 * sizes
+    took[::7] *= 3
+    few, many = (
+        [
+            {"numInputRows": int(n), "durationMs": {"triggerExecution": 1000 * s}}
+            for n, s in zip(sizes * share, took - 3e-6 * sizes * (1 - share), strict=True)
+        ]
+        for share in (0, 1)
+    )
+    few = [{**report, "numInputRows": 1} for report in few]
+    assert seconds(few) == pytest.approx(0.5, rel=0.2)
+    assert per_row(many, 0.5) == pytest.approx(3e-6, rel=0.05)
 
 
 def test_the_least_that_has_to_go() -> None:

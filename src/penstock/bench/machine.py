@@ -1,4 +1,4 @@
-"""What this machine can do: from straight lines through batches, seconds = fixed + cost · rows."""
+"""What this machine can do: seconds of a batch = unloaded + cost · rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from penstock.control.batches import Q
 
-WARM, FAR = 5, 0.1
-"""Batches before Java is warm; batches whose rows differ by less tell nothing of their cost."""
+WARM = 5
+"""Batches of a run before it counts."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,21 @@ class Machine:
         }
 
 
-def line(reports: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
-    """Seconds = fixed + cost · rows, through the batches when Java is warm."""
-    some = [r for r in reports if r["numInputRows"]][WARM:]
-    rows = np.array([float(r["numInputRows"]) for r in some])
-    took = np.array([r["durationMs"]["triggerExecution"] / 1000 for r in some])
-    # A line that no single slow batch can tilt: the median of all slopes (Theil and Sen).
-    i, j = np.triu_indices(len(rows), 1)
-    far = np.abs(rows[i] - rows[j]) > FAR * rows.max()
-    slope = float(np.median((took[i] - took[j])[far] / (rows[i] - rows[j])[far]))
-    return float(np.median(took - slope * rows)), slope
+def seconds(reports: Iterable[Mapping[str, Any]]) -> float:
+    """What a batch takes, when Java is warm: the median."""
+    return float(np.median([took for _, took in _warm(reports)]))
+
+
+def per_row(reports: Iterable[Mapping[str, Any]], unloaded: float) -> float:
+    """What a row takes besides what its batch does anyway: the median.
+
+    Args:
+        reports: of batches.
+        unloaded: seconds of a batch with next to no rows.
+    """
+    return max(0.0, float(np.median([(took - unloaded) / rows for rows, took in _warm(reports)])))
+
+
+def _warm(reports: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    some = [report for report in reports if report["numInputRows"]][WARM:]
+    return [(r["numInputRows"], r["durationMs"]["triggerExecution"] / 1000) for r in some]

@@ -2,8 +2,8 @@
 
 Packets arrive by a schedule (`feed`). Their response time is from when they were published until
 the batch that took them was delivered: Spark says which seconds of the schedule a batch took, and
-when it ended. What a row costs, kept or dropped, comes from straight lines through batches of a run
-whose rate rises: seconds = fixed + cost · rows.
+when it ended. What a batch costs, and a row, kept or dropped, comes from three runs before: with
+next to no rows, and with many that are all kept, or all dropped.
 
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
     shed        the share of rows that no query got
@@ -28,7 +28,7 @@ import penstock as ps
 from penstock.bench.arrived import Measured, lost
 from penstock.bench.checked import Checked, checked
 from penstock.bench.feed import RAMP, SLACK, Truth, arriving, begin
-from penstock.bench.machine import Machine, line
+from penstock.bench.machine import Machine, per_row, seconds
 from penstock.bench.packets import WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
 
@@ -37,8 +37,10 @@ KINDS = ("approximate", "subset")
 MAX_GAP = 400
 WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
-RISE = 70
-"""Seconds in which the rate rises to learn what rows cost: at its end they are most of a batch."""
+WARMING, LOOKED = 60, 50
+"""Seconds until Java is warm, and of each run that tells what rows cost."""
+FEW, TIMES = 4_000, 3
+"""Rows a second that cost next to nothing; how many times as many come where all are dropped."""
 SETTLE = 20
 """Seconds after the rate is reached until it counts."""
 
@@ -53,19 +55,19 @@ def run(spark: SparkSession, *, quick: bool, say: Say) -> dict[str, object]:
         quick: one load, and a minute.
         say: where progress goes.
     """
-    seconds = 120 if not quick else 40
+    measured = 120 if not quick else 40
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         bench = Overload(spark, Path(folder), say)
-        machine = bench.calibrate(rate=1_200_000)
+        machine = bench.calibrate(rate=800_000)
         found: dict[str, Any] = {"on": {}, "off": {}, "machine": machine.values()}
         for kind in KINDS:
             for load in LOADS if not quick else (2.0,):
                 say(f"{kind} answers at {load:g} times the capacity")
                 name = f"{kind} {load:g}"
-                found["on"][name] = bench.case(machine, kind, load, seconds, mode="on")
+                found["on"][name] = bench.case(machine, kind, load, measured, mode="on")
         if not quick:
             say("3 times the capacity, and nothing is shed")
-            off = bench.case(machine, "approximate", 3.0, seconds, mode="off")
+            off = bench.case(machine, "approximate", 3.0, measured, mode="off")
             found["off"]["approximate 3"] = off
         return found | {"wanted": WANTED}
 
@@ -89,24 +91,28 @@ class Overload:
     reports: list[dict[str, Any]] = field(default_factory=list)
 
     def calibrate(self, rate: int) -> Machine:
-        """Two runs whose rates rise: with all rows kept, and with next to none.
+        """Runs with next to no rows, with many that are kept, and with many that are dropped.
 
         Args:
-            rate: packets a second that are reached.
+            rate: packets a second.
         """
-        self.say("warming up")
-        self._finish(self._start("approximate", rate // 4, {}), 30)
-        lines = []
-        for what, keep in (("kept", 1.0), ("dropped", NOTHING)):
-            self.say(f"what a row costs that is {what}")
-            run = self._start("approximate", rate, {"keep": keep}, ramp=RISE)
-            self._finish(run, RISE)
-            lines.append(line(self.reports))
-        (fixed, kept), (_, dropped) = lines
-        return Machine(fixed, kept, min(dropped, 0.95 * kept))
+        found = []
+        for what, times, keep, length in (
+            ("warming up", rate, 1.0, WARMING),
+            ("what a batch costs", FEW, 1.0, LOOKED // 2),
+            ("what a row costs that is kept", rate, 1.0, LOOKED),
+            ("what a row costs that is dropped", TIMES * rate, NOTHING, LOOKED),
+        ):
+            self.say(what)
+            self._finish(self._start("approximate", times, {"keep": keep}, ramp=20), length)
+            found.append(self.reports)
+        _, few, kept, dropped = found
+        unloaded = seconds(few)
+        cost = per_row(kept, unloaded)
+        return Machine(unloaded, cost, min(per_row(dropped, unloaded), 0.95 * cost))
 
     def case(
-        self, machine: Machine, kind: str, load: float, seconds: float, *, mode: str
+        self, machine: Machine, kind: str, load: float, length: float, *, mode: str
     ) -> dict[str, object]:
         """One load.
 
@@ -114,13 +120,13 @@ class Overload:
             machine: what it can do.
             kind: of the answers.
             load: in multiples of the capacity.
-            seconds: that are measured, after the rate has been reached.
+            length: seconds that are measured, after the rate has been reached.
             mode: "on" or "off".
         """
         rate = round(load * machine.capacity)
         target = machine.target
         run = self._start(kind, rate, {"latency": f"{target * 1000:.0f} ms", "mode": mode})
-        self._finish(run, RAMP + SETTLE + seconds)
+        self._finish(run, RAMP + SETTLE + length)
         measured = self._measured(run)
         times = measured.responses()
         truth = Truth(self.spark, rate)
@@ -163,8 +169,8 @@ class Overload:
         self.begins = begin(checkpoint, time.time())
         return ps.Network(**queries).start(str(checkpoint), sink=sink, **how)
 
-    def _finish(self, run: NetworkRun, seconds: float) -> None:
-        until = time.monotonic() + seconds
+    def _finish(self, run: NetworkRun, length: float) -> None:
+        until = time.monotonic() + length
         reports: dict[int, dict[str, Any]] = {}
         while time.monotonic() < until and not run.wait(2.0):
             reports |= {report["batchId"]: report for report in run.parts[0].run.progress}

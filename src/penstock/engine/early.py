@@ -25,12 +25,13 @@ from penstock.engine.operators import as_column
 from penstock.engine.orders import at_stream, below, chance, is_small, stays
 from penstock.engine.progress import watermarked
 from penstock.engine.results import rows_of
-from penstock.engine.schema import own_watermark
+from penstock.engine.schema import OURS, own_watermark
 from penstock.engine.step import quoted
 from penstock.engine.tally import ONE_IN
 from penstock.network.operators import Source
 from penstock.sources.kafka import KEPT, Kafka
 
+_ASKS = f"{OURS}asks"
 NEVER = -1
 """The random number of a row that is never dropped: it is below every threshold."""
 
@@ -94,12 +95,19 @@ class Entrance:
         if time is not None:
             t = F.unix_micros(F.col(quoted(time)))
             small = is_small(order, u, t) if self.sampled else stays(order, u, t)
-            small &= self._wanted(mark, u) if self.asked else F.lit(True)
         stay = small | in_sample(u)
         number = random_number(self.source, names)
         marked = rows.select("*", self.late.alias(MARK), number.alias(CHANCE))
         left = marked.where(F.when(mark["early"], stay).otherwise(F.lit(True)))
-        return left.drop(MARK, CHANCE)
+        if self.asked and time is not None:
+            # Spark would ask this below whatever computes the columns, which it then writes out
+            # for each question, if it were sure that this is the same each time.
+            asks = mark["early"] & (F.spark_partition_id() >= 0)
+            wanted = self._wanted(mark, u) | in_sample(u)
+            left = left.select("*", asks.alias(_ASKS)).where(
+                F.when(F.col(_ASKS), wanted).otherwise(F.lit(True))
+            )
+        return left.drop(MARK, CHANCE, _ASKS)
 
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""

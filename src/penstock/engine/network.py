@@ -267,9 +267,7 @@ class Network:
         shared, query = Part(graph, late, metric, folding, kinds).shared, aggregates[0].query
         places = shared.places
         if places is not None:
-            late = late_watermark(
-                session, checkpoint, query, places, asking=shared.asking, more=shared.told
-            )
+            late = late_watermark(session, checkpoint, query, places, **shared.told)
         return Part(graph, late, metric, folding, kinds, ordered=places is not None)
 
     @cached_property

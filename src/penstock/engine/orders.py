@@ -33,6 +33,7 @@ TYPE = (
     f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
+_SAMPLED = ("below", "since")
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
 _SPAN = "struct<after: bigint, until: bigint, weight: double>"
@@ -88,9 +89,14 @@ Asking = Sequence[Sequence[Sequence[int]]]
 """Of each stream, of each question (`asking`), the numbers of the folds that ask it."""
 
 
-def streams_type(asking: Asking) -> str:
-    """The fields of the row for the orders of the streams, as `streams_row` fills them."""
-    fields = []
+def top_type(asking: Asking, sampled: Sequence[int]) -> str:
+    """The fields of the row for what is at its top, as `top_row` fills them.
+
+    Args:
+        asking: who asks what of the rows of streams.
+        sampled: the numbers of the folds whose rows are dropped at random.
+    """
+    fields = [f"{name}_of_{fold}: bigint" for fold in sampled for name in _SAMPLED]
     for i, questions in enumerate(asking):
         parts = [part.split(": ") for part in _ORDER.split(", ")]
         fields += [f"{name}_{i}: {of}" for name, of in parts]
@@ -98,13 +104,18 @@ def streams_type(asking: Asking) -> str:
     return ", ".join(fields)
 
 
-def streams_row(orders: Orders, asking: Asking) -> list[Any]:
-    """What is told of the streams."""
-    row: list[Any] = []
+def top_row(orders: Orders, asking: Asking, sampled: Sequence[int]) -> list[Any]:
+    """What is told of the streams, and of the folds whose rows are dropped at random."""
+    row = [getattr(orders.folds[fold], name) for fold in sampled for name in _SAMPLED]
     for one, questions in zip(orders.streams, asking, strict=True):
         row += _order(one)
         row += [max(orders.folds[fold].below for fold in folds) for folds in questions]
     return row
+
+
+def at_fold(mark: Column, number: int) -> dict[str, Column]:
+    """The order of a fold whose rows are dropped at random, as `is_small` takes it."""
+    return {name: mark[f"{name}_of_{number}"] for name in _SAMPLED}
 
 
 def below(mark: Column, stream: int, question: int) -> Column:

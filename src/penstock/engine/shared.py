@@ -43,7 +43,7 @@ from penstock.engine.orders import Asking
 from penstock.engine.schema import column_type
 from penstock.engine.tally import Tally
 from penstock.engine.timing import Timing
-from penstock.engine.watermark import Places
+from penstock.engine.watermark import Places, Told
 from penstock.network.aggregates import Aggregate as Asked
 from penstock.network.aggregates import sum as sum_of
 from penstock.network.operators import Aggregate, Source, base, depth, feeds
@@ -101,11 +101,15 @@ class Shared:
         return self.late is not None and any(kind != "exact" for kind in self.kinds.values())
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What a batch must be told besides (`engine.orders.MORE`)."""
+    def told(self) -> Told:
+        """What a batch must be told besides, as `late_watermark` takes it."""
         by = {"groups": PER_GROUP, "floors": FLOORED}
-        told = [name for name, kind in by.items() if kind in self.kinds.values()]
-        return (*told, "in_force") if self.approximates else tuple(told)
+        more = [name for name, kind in by.items() if kind in self.kinds.values()]
+        return {
+            "asking": self.asking,
+            "sampled": [i for i, fold in enumerate(self.folds) if is_sampled(fold.kind)],
+            "more": [*more, "in_force"] if self.approximates else more,
+        }
 
     @property
     def weighted(self) -> bool:

@@ -38,6 +38,7 @@ from penstock.engine.frame import (
 )
 from penstock.engine.groups import ROWS
 from penstock.engine.orders import Told, at_stream, is_dropped, is_small, stays
+from penstock.engine.orders import at_fold as order_of
 from penstock.engine.step import quoted
 from penstock.engine.watermark import known_late
 from penstock.network.operators import Source
@@ -65,39 +66,38 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
     folds, of = shedding(shared), len(places(shared))
     book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
+    mark = F.col(MARK)
+    sampled = {stays_at(i): order_of(mark, i) for i in folds if is_sampled(shared.folds[i].kind)}
+    at_random = all(is_sampled(fold.kind) for fold in shared.folds)
     found = {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
-    at_entrance = at_stream(F.col(MARK), number)
-    sampled = {stays_at(i) for i in folds if is_sampled(shared.folds[i].kind)}
-    if all(is_sampled(fold.kind) for fold in shared.folds):
-        sampled.add(STAYED)
+    at_top: dict[str, Told] = {STAYED: at_stream(mark, number), **sampled}
     frame = frame.select("*", F.when(drops, u).alias(CHANCE), time.alias(AT))
     frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
 
-    def would_stay(name: str, order: Told, there: Column) -> Column:
-        rule = is_small if name in sampled else stays
+    def would_stay(name: str) -> Column:
+        order = at_top.get(name, F.col(f"{name}_order"))
+        rule = is_small if name in sampled or (name == STAYED and at_random) else stays
         # Spark would move the filter below, and write all of this out twice, if it were sure that
         # it gives the same each time.
-        looked = there & (F.spark_partition_id() >= 0)
+        looked = drops & (F.spark_partition_id() >= 0)
         would = F.when(looked, rule(order, F.col(CHANCE), F.col(AT)))
         return would.otherwise(F.lit(True)).alias(name)
 
     # What the orders say is looked up here, once, and never handed from one piece of code to the
     # next: where it ends, all orders would be copied with every row.
     asked = [STAYED, *found]
-    at_once = _AT_ONCE if sampled == set(asked) else _BY_WINDOW
+    at_once = _AT_ONCE if at_random else _BY_WINDOW
     for start in range(0, len(asked), at_once):
         piece = asked[start : start + at_once]
         if start:
             frame = apart(frame.drop(MARK)).select("*", shared.late.alias(MARK))
-        looked_up = {name: f"{name}_order" for name in piece if name != STAYED}
+        looked_up = {name: f"{name}_order" for name in piece if name not in at_top}
         orders_of = [F.when(drops, found[n]).alias(order) for n, order in looked_up.items()]
         frame = frame.select("*", *orders_of)
-        more = [
-            would_stay(n, F.col(order), F.col(order).isNotNull()) for n, order in looked_up.items()
-        ]
+        more = list(map(would_stay, piece))
         if not start:
-            counting = F.coalesce(drops & at_entrance["drops"], F.lit(False))
-            more += [would_stay(STAYED, at_entrance, drops), counting.alias(COUNTING)]
+            counting = F.coalesce(drops & at_stream(mark, number)["drops"], F.lit(False))
+            more.append(counting.alias(COUNTING))
         frame = frame.select("*", *more).drop(*looked_up.values())
     frame = frame.select(
         "*",

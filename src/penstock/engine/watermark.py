@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TypedDict
 
 from pyspark import TaskContext
 from pyspark.sql import Column, SparkSession
@@ -20,8 +21,8 @@ from penstock.engine.orders import (
     as_row,
     more_of,
     read_orders,
-    streams_row,
-    streams_type,
+    top_row,
+    top_type,
     type_with,
 )
 from penstock.errors import UsageError
@@ -35,6 +36,14 @@ Places = tuple[int, int, int]
 """How many streams there are, how many folds, and how many aggregates and one."""
 
 
+class Told(TypedDict):
+    """What the running batch is told besides, as `late_watermark` explains it."""
+
+    asking: Asking
+    sampled: Sequence[int]
+    more: Sequence[str]
+
+
 def late_watermark(
     spark: SparkSession,
     checkpoint: str,
@@ -42,6 +51,7 @@ def late_watermark(
     places: Places | None = None,
     *,
     asking: Asking = (),
+    sampled: Sequence[int] = (),
     more: Sequence[str] = (),
 ) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
@@ -58,6 +68,7 @@ def late_watermark(
             ever dropped. With them, `orders` has what the batch is told (`engine.orders`), `drops`
             whether a row need look at that at all, and `early` whether before the watermark.
         asking: of each stream, who asks what of its rows before the watermark.
+        sampled: the numbers of the folds, from 0 on, whose rows are dropped at random.
         more: what `orders` shall have besides, of `engine.orders.MORE`.
     """
     spec, generous = query.window, query.late == "generous"
@@ -81,13 +92,13 @@ def late_watermark(
             return *mark, False, False, *none, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
         row = (*as_row(orders), *(more_of(orders, name) for name in more))
-        return *mark, orders.drops, orders.early, *streams_row(orders, asking), row
+        return *mark, orders.drops, orders.early, *top_row(orders, asking, sampled), row
 
     of, none = _TYPE, list[None]()
     if places is not None:
-        streams = streams_type(asking)
-        none = [None] * len(streams.split(", "))
-        told = f"drops: boolean, early: boolean, {streams}, orders: {type_with(more)}"
+        top = top_type(asking, sampled)
+        none = [None] * len(top.split(", "))
+        told = f"drops: boolean, early: boolean, {top}, orders: {type_with(more)}"
         of = f"{_TYPE[:-1]}, {told}>"
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()

@@ -96,9 +96,7 @@ def _frame(network: Network, graph: Graph, spark: SparkSession, scratch: Path) -
     checkpoint = str(scratch / "doctor")
     plain = Part(graph, late_watermark(spark, checkpoint, query), _METRIC, (), kinds)
     shared = plain.shared
-    late = late_watermark(
-        spark, checkpoint, query, shared.places, asking=shared.asking, more=shared.told
-    )
+    late = late_watermark(spark, checkpoint, query, shared.places, **shared.told)
     return Part(graph, late, _METRIC, (), kinds).frame()
 
 
