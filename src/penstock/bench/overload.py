@@ -101,15 +101,17 @@ class Overload:
             ("warming up", rate, 1.0, WARMING),
             ("what a batch costs", FEW, 1.0, LOOKED // 2),
             ("what a row costs that is kept", rate, 1.0, LOOKED),
+            ("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2),
             ("what a row costs that is dropped", TIMES * rate, NOTHING, LOOKED),
         ):
             self.say(what)
             self._finish(self._start("approximate", times, {"keep": keep}, ramp=20), length)
             found.append(self.reports)
-        _, few, kept, dropped = found
+        _, few, kept, few_left, dropped = found
         unloaded = seconds(few)
         cost = per_row(kept, unloaded)
-        return Machine(unloaded, cost, min(per_row(dropped, unloaded), 0.95 * cost))
+        # With next to no answers a batch takes less time, whatever its rows cost.
+        return Machine(unloaded, cost, min(per_row(dropped, seconds(few_left)), 0.95 * cost))
 
     def case(
         self, machine: Machine, kind: str, load: float, length: float, *, mode: str
