@@ -246,6 +246,14 @@ class Measure:
             queries=self._answers(),
         )
 
+    def whole(self, seen: Observation) -> dict[str, float]:
+        """Operator → the rows that it would have worked on in a batch, had none been dropped."""
+        out, graph = self._rows_out(seen.rows, {}), self.part.graph
+        found = {
+            graph.names[one]: self._rows_in(one, seen.rows, out, {}) for one in graph.operators
+        }
+        return found | {taking(source.name): seen.rows[source.name] for source in self._taking}
+
     def _rows_in(
         self, one: Operator, rows: Mapping[str, float], out: Mapping[Operator, float], lost: Lost
     ) -> float:

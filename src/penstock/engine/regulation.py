@@ -96,7 +96,22 @@ class Regulation:
             overhead=overhead,
             response=response(0.95, began, collected or 0.0, now + overhead, 0.0),
             dropped=self.shedder.mode == "on",
+            share=self._left(),
         )
+
+    def _left(self) -> float | None:
+        """The share of the work that was left in the last batch that is known, by the cost model.
+
+        Windows that were dropped stay so, whatever is planned since: where there are any, the plan
+        does not tell what a batch has to do.
+        """
+        seen = self.measure.observations[-1] if self.measure.observations else None
+        if not self.shedder.targets or self.shedder.mode != "on" or seen is None:
+            return None
+        costs, whole = self.measure.statistics.now.costs, self.measure.whole(seen)
+        done = costs.predict({name: flow.rows_in for name, flow in seen.operators.items()})
+        all_of_it = costs.predict(whole) - costs.fixed
+        return min(1.0, max(0.0, (done - costs.fixed) / all_of_it)) if all_of_it > 0 else None
 
     def _note_rates(self, last: Beat | None) -> None:
         """The rows that the last batch took, in a second of the time in which they came."""

@@ -39,6 +39,7 @@ class Ended:
         overhead: seconds until the next one begins.
         response: the 95th percentile of its response times, in seconds; None if nobody knows.
         dropped: whether what had been planned for it was dropped, and not only counted.
+        share: of the work of its rows, what was left of it; None if that is what was planned.
     """
 
     rows: Mapping[str, float]
@@ -47,6 +48,7 @@ class Ended:
     overhead: float = 0.0
     response: float | None = None
     dropped: bool = True
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class Regulator:
         share = 1.0
         if ended.dropped and self.last is not None and self.last.planned is not None:
             share = self.last.planned.after / self.last.planned.before
+        if ended.share is not None:
+            share = ended.share
         return Batch(
             rows=rows,
             collected=ended.collected,
