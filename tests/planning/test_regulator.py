@@ -160,3 +160,25 @@ def test_limits_are_checked() -> None:
         Limits(max_error=5)
     with pytest.raises(SpecificationError, match="wins must be one of latency, answers"):
         Limits(wins="nobody")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_windows_that_were_dropped_before_are_no_fast_machine(told: bool) -> None:
+    """Nothing is planned to be dropped, and a tenth of the work is left by what was decided."""
+    one = machine(3.0)
+    rate = 0.8 * capacity(3.0)
+    one.run(3 * capacity(3.0), 40)  # what reading costs is learnt
+    one.run(rate, 30)
+    assert one.regulator.last is not None
+    before = one.regulator.last.admitted.headroom
+    work = rate * (READ + 0.1 * COUNT)
+    for _ in range(20):
+        ended = Ended(
+            rows={"packets": rate},
+            collected=1.0,
+            seconds=FIXED + work,
+            share=work / (rate * (READ + COUNT)) if told else None,
+        )
+        decision = one.regulator.step(ended, one.statistics.now)
+    headroom = decision.admitted.headroom
+    assert headroom == pytest.approx(before, rel=0.2) if told else headroom > 1.5 * before
