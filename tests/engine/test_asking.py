@@ -85,7 +85,7 @@ def test_only_plain_filters_are_asked(
 
 def test_filters_behind_what_is_computed_are_not_asked(spark: SparkSession, tmp_path: Path) -> None:
     packet = ps.stream(ordered(spark, tmp_path), event_time="ts", identity="number")
-    kilo = packet.where("host = 'a'").map(size="size * 1000").where("size > 3000")
+    kilo = packet.where("host = 'a'").with_columns(size="size * 1000").where("size > 3000")
     assert plain(kilo.node) == ("host = 'a'",)
 
 
