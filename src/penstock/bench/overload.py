@@ -2,8 +2,8 @@
 
 Packets arrive by a schedule (`feed`). Their response time is from when they were published until
 the batch that took them was delivered: Spark says which seconds of the schedule a batch took, and
-when it ended. What a batch costs, and a row, kept or dropped, comes from three runs before: with
-next to no rows, and with many that are all kept, or all dropped.
+when it ended. What a batch costs, and a row, kept or dropped, comes from runs before: with next to
+no rows and with many, which are all kept, or all dropped.
 
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
     shed        the share of rows that no query got
@@ -97,7 +97,7 @@ class Overload:
             rate: packets a second.
         """
         found = []
-        for what, times, keep, length in (
+        for what, each, keep, length in (
             ("warming up", rate, 1.0, WARMING),
             ("what a batch costs", FEW, 1.0, LOOKED // 2),
             ("what a row costs that is kept", rate, 1.0, LOOKED),
@@ -105,7 +105,7 @@ class Overload:
             ("what a row costs that is dropped", TIMES * rate, NOTHING, LOOKED),
         ):
             self.say(what)
-            self._finish(self._start("approximate", times, {"keep": keep}, ramp=20), length)
+            self._finish(self._start("approximate", each, {"keep": keep}, ramp=20), length)
             found.append(self.reports)
         _, few, kept, few_left, dropped = found
         unloaded = seconds(few)

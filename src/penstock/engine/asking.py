@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import FLOORED, is_sampled
 from penstock.engine.folds import Fold
 from penstock.network.operators import Filter, Operator, Source, base, inputs
+from penstock.sources.kafka import Kafka
 
 _MOST = 8
 """Questions: with more of them the asking is no longer cheap."""
@@ -59,6 +60,8 @@ def questions(folds: Sequence[Fold], source: Source) -> tuple[Question, ...]:
         folds: all of them.
         source: the stream.
     """
+    if knows_before_parsing(source):
+        return ()  # records are dropped before they have columns
     found: dict[tuple[str, ...], list[int]] = {}
     for number, fold in enumerate(folds):
         mine = [feed for feed in fold.ways if base(feed) == source]
@@ -69,6 +72,17 @@ def questions(folds: Sequence[Fold], source: Source) -> tuple[Question, ...]:
     asked = tuple(Question(those, tuple(by)) for those, by in found.items())
     worth = any(question.predicates for question in asked)
     return asked if worth and len(asked) <= _MOST else ()
+
+
+def knows_before_parsing(source: Source) -> bool:
+    """Whether the random number of a record is known before it is parsed: Kafka's, mostly."""
+    origin = source.origin.of if source.origin is not None else None
+    return (
+        isinstance(origin, Kafka)
+        and source.never_shed is None
+        and source.weight is None
+        and source.identity == origin.identity
+    )
 
 
 def plain(feed: Operator) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engine import arrivals
-from penstock.engine.asking import Question
+from penstock.engine.asking import Question, knows_before_parsing
 from penstock.engine.frame import CHANCE, MARK
 from penstock.engine.operators import as_column
 from penstock.engine.orders import at_stream, below, chance, is_small, stays
@@ -113,17 +113,6 @@ class Entrance:
         """Whether some query wants a row; one that is never dropped is not asked."""
         asked = (q.holds(u < below(mark, self.number, i)) for i, q in enumerate(self.asked))
         return reduce(Column.__or__, asked, u == NEVER)
-
-
-def knows_before_parsing(source: Source) -> bool:
-    """Whether the random number of a record is known before it is parsed: Kafka's, mostly."""
-    origin = source.origin.of if source.origin is not None else None
-    return (
-        isinstance(origin, Kafka)
-        and source.never_shed is None
-        and source.weight is None
-        and source.identity == origin.identity
-    )
 
 
 def random_number(source: Source, names: Sequence[str]) -> Column:

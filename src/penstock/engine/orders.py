@@ -33,6 +33,7 @@ TYPE = (
     f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, "
     f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
 )
+_FIELDS = dict(part.split(": ") for part in _ORDER.split(", "))
 _SAMPLED = ("below", "since")
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
@@ -89,8 +90,8 @@ Asking = Sequence[Sequence[Sequence[int]]]
 """Of each stream, of each question (`asking`), the numbers of the folds that ask it."""
 
 
-def top_type(asking: Asking, sampled: Sequence[int]) -> str:
-    """The fields of the row for what is at its top, as `top_row` fills them.
+def top_fields(asking: Asking, sampled: Sequence[int]) -> list[str]:
+    """What is at the top of the row, with types, as `top_row` fills it.
 
     Args:
         asking: who asks what of the rows of streams.
@@ -98,10 +99,9 @@ def top_type(asking: Asking, sampled: Sequence[int]) -> str:
     """
     fields = [f"{name}_of_{fold}: bigint" for fold in sampled for name in _SAMPLED]
     for i, questions in enumerate(asking):
-        parts = [part.split(": ") for part in _ORDER.split(", ")]
-        fields += [f"{name}_{i}: {of}" for name, of in parts]
+        fields += [f"{name}_{i}: {of}" for name, of in _FIELDS.items()]
         fields += [f"{_asked(i, j)}: bigint" for j in range(len(questions))]
-    return ", ".join(fields)
+    return fields
 
 
 def top_row(orders: Orders, asking: Asking, sampled: Sequence[int]) -> list[Any]:
@@ -140,8 +140,7 @@ def at_stream(mark: Column, number: int) -> dict[str, Column]:
         mark: from `late_watermark`.
         number: of the stream.
     """
-    names = [part.split(": ")[0] for part in _ORDER.split(", ")]
-    return {name: mark[f"{name}_{number}"] for name in names}
+    return {name: mark[f"{name}_{number}"] for name in _FIELDS}
 
 
 def type_with(more: Sequence[str]) -> str:
@@ -178,11 +177,11 @@ def chance(columns: Sequence[Column]) -> Column:
     return F.xxhash64(*columns).bitwiseAND(F.lit((1 << HASH_BITS) - 1))
 
 
-Told = Column | Mapping[str, Column]
+Fields = Column | Mapping[str, Column]
 """An order: a struct, or its fields."""
 
 
-def stays(order: Told, u: Column, t: Column) -> Column:
+def stays(order: Fields, u: Column, t: Column) -> Column:
     """Whether a row stays.
 
     Args:
@@ -193,12 +192,12 @@ def stays(order: Told, u: Column, t: Column) -> Column:
     return is_small(order, u, t) | (order["needed"] & ~is_dropped(order, t))
 
 
-def is_small(order: Told, u: Column, t: Column) -> Column:
+def is_small(order: Fields, u: Column, t: Column) -> Column:
     """Whether a row stays for its random number; one without a time does at any time."""
     return (u < order["below"]) & F.coalesce(t >= order["since"], F.lit(True))
 
 
-def is_dropped(flags: Told, t: Column) -> Column:
+def is_dropped(flags: Fields, t: Column) -> Column:
     """Whether a time, or the end of a window, is dropped.
 
     Args:

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
 from penstock.engine.arrivals import arriving, is_as_read
-from penstock.engine.asking import questions
+from penstock.engine.asking import Question, questions
 from penstock.engine.columns import window_time
-from penstock.engine.early import Entrance, knows_before_parsing
+from penstock.engine.early import Entrance
 from penstock.engine.estimates import Estimates
-from penstock.engine.folds import Fold, folded
+from penstock.engine.folds import folded
 from penstock.engine.frame import AGGREGATE, Answers
 from penstock.engine.groups import grouped
 from penstock.engine.in_force import with_in_force
@@ -121,18 +121,28 @@ class Part:
         kinds = {kind for a, kind in self.kinds_of_rows.items() if source in upstream(a)}
         sampled = all(map(is_sampled, kinds))
         metric = None if as_read or self.metric is None else arriving(self.metric, number)
-        asked = questions(self._folds, source)
-        return Entrance(source, number, self.late, sampled, metric, asked).rows()
+        return Entrance(source, number, self.late, sampled, metric, self._asked[source]).rows()
 
     @cached_property
-    def _folds(self) -> list[Fold]:
-        """Those of `shared`, which are needed to make its rows."""
+    def _asked(self) -> dict[Source, tuple[Question, ...]]:
+        """What the rows of each stream are asked; `shared` is made of these rows."""
         ones = [a for a in self.aggregates if depth(a) == 1]
-        return folded(grouped(ones, self.kinds_of_rows), self.folding)
+        folds = folded(grouped(ones, self.kinds_of_rows), self.folding)
+        return {source: questions(folds, source) for source in self.graph.sources}
 
     def asks(self, source: Source) -> bool:
         """Whether a large batch asks the rows of a stream what they are before it takes them in."""
-        return bool(questions(self._folds, source)) and not knows_before_parsing(source)
+        return bool(self._asked[source])
+
+    @cached_property
+    def asking(self) -> frozenset[Aggregate]:
+        """The aggregates all of whose rows are asked."""
+        found = (
+            a
+            for a in self.aggregates
+            if depth(a) == 1 and all(self.asks(s) for s in upstream(a) if isinstance(s, Source))
+        )
+        return frozenset(found)
 
     @property
     def shared_sheds(self) -> bool:

@@ -100,13 +100,17 @@ class Regulation:
         )
 
     def _left(self) -> float | None:
-        """The share of the work that was left in the last batch that is known, by the cost model.
+        """The share of the work that was left in the last batch of which it is known.
 
         Windows that were dropped stay so, whatever is planned since: where there are any, the plan
         does not tell what a batch has to do.
         """
-        seen = self.measure.observations[-1] if self.measure.observations else None
-        if not self.shedder.targets or self.shedder.mode != "on" or seen is None:
+        if not self.shedder.targets or self.shedder.mode != "on":
+            return None
+        # What was dropped is told when the watermark has moved; until then nothing is known.
+        told = (seen for seen in reversed(self.measure.observations) if seen.operators)
+        seen = next(told, None)
+        if seen is None:
             return None
         costs, whole = self.measure.statistics.now.costs, self.measure.whole(seen)
         done = costs.predict({name: flow.rows_in for name, flow in seen.operators.items()})

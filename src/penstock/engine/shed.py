@@ -37,7 +37,7 @@ from penstock.engine.frame import (
     stays_at,
 )
 from penstock.engine.groups import ROWS
-from penstock.engine.orders import Told, at_stream, is_dropped, is_small, stays
+from penstock.engine.orders import Fields, at_stream, is_dropped, is_small, stays
 from penstock.engine.orders import at_fold as order_of
 from penstock.engine.step import quoted
 from penstock.engine.watermark import known_late
@@ -70,7 +70,7 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     sampled = {stays_at(i): order_of(mark, i) for i in folds if is_sampled(shared.folds[i].kind)}
     at_random = all(is_sampled(fold.kind) for fold in shared.folds)
     found = {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
-    at_top: dict[str, Told] = {STAYED: at_stream(mark, number), **sampled}
+    at_top: dict[str, Fields] = {STAYED: at_stream(mark, number), **sampled}
     frame = frame.select("*", F.when(drops, u).alias(CHANCE), time.alias(AT))
     frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
 

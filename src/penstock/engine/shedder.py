@@ -35,7 +35,7 @@ from penstock.engine.shed_record import Mode, Record
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
 from penstock.errors import UsageError, complaint, did_you_mean
-from penstock.network.operators import Aggregate, Source, depth, upstream
+from penstock.network.operators import Aggregate, depth, upstream
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +142,8 @@ class Shedder:
             rows: of the last batch that this process has seen, if any.
         """
         if self._read(batch) is None:
-            self.dropping.pop(batch, None)
+            for notes in (self.dropping, self.kept):
+                notes.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
         try:
             self._write(batch + 1, newest, rows)
@@ -267,9 +268,7 @@ class Shedder:
                 aggregate: order.keep
                 for fold, order in folds
                 for aggregate in fold.aggregates
-                if all(
-                    self.part.asks(one) for one in upstream(aggregate) if isinstance(one, Source)
-                )
+                if aggregate in self.part.asking
             }
         for notes in (self.dropping, self.kept):
             notes.pop(orders.batch - _KEPT, None)

@@ -21,8 +21,8 @@ from penstock.engine.orders import (
     as_row,
     more_of,
     read_orders,
+    top_fields,
     top_row,
-    top_type,
     type_with,
 )
 from penstock.errors import UsageError
@@ -96,9 +96,9 @@ def late_watermark(
 
     of, none = _TYPE, list[None]()
     if places is not None:
-        top = top_type(asking, sampled)
-        none = [None] * len(top.split(", "))
-        told = f"drops: boolean, early: boolean, {top}, orders: {type_with(more)}"
+        top = top_fields(asking, sampled)
+        none = [None] * len(top)
+        told = f"drops: boolean, early: boolean, {', '.join(top)}, orders: {type_with(more)}"
         of = f"{_TYPE[:-1]}, {told}>"
     # Not deterministic, or Spark would compute it once for the whole life of the stream.
     read_once = F.udf(read, of, useArrow=False).asNondeterministic()
