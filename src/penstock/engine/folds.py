@@ -63,7 +63,7 @@ class Fold:
         """
         slots = columns.take_keys(view, self.keys)
         self.key_slots = dict(zip(map(str.lower, self.keys), slots, strict=True))
-        self.mask = columns.take_mask(slots) if self.together else None
+        self.mask = columns.take_mask(len(self.ways)) if self.together else None
         self.slots = columns.take_partials(view, asked)
 
     @property

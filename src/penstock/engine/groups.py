@@ -36,6 +36,8 @@ group, and of any group of the window."""
 ALONE = (PER_GROUP, FLOORED)
 """Kinds of rows that go by their keys: no others are folded with them."""
 
+_MASK = "mask"
+
 _FINER = 4
 """Shared panes may be so many times finer than those of one query alone."""
 
@@ -107,6 +109,7 @@ class Columns:
     Args:
         keys: slots by type.
         partials: slots by aggregate function and type.
+        masks: those of the keys that are masks of folds, and how many bits they have.
         weighted: slots whose rows may stand for several, by the weight that they have.
     """
 
@@ -114,6 +117,7 @@ class Columns:
     keys: Slots = field(default_factory=lambda: Slots("penstock_k"))
     partials: Slots = field(default_factory=lambda: Slots("penstock_p"))
     key_types: dict[str, DataType] = field(default_factory=dict)
+    masks: dict[str, int] = field(default_factory=dict)
     value_types: dict[str, DataType] = field(default_factory=dict)
     lowered: dict[str, Lowered] = field(default_factory=dict)
     weighted: dict[str, None] = field(default_factory=dict)
@@ -125,11 +129,15 @@ class Columns:
         self.key_types |= dict(zip(slots, types, strict=True))
         return slots
 
-    def take_mask(self, keys: Sequence[str]) -> str:
-        """A slot for the mask of a fold that has these slots for its keys."""
-        types = [self.key_types[slot].json() for slot in keys]
-        *_, slot = self.keys.take([*types, LongType().json()])
+    def take_mask(self, bits: int) -> str:
+        """The slot for the mask of a fold; all folds have the same.
+
+        Args:
+            bits: how many it has.
+        """
+        (slot,) = self.keys.take([_MASK])
         self.key_types[slot] = LongType()
+        self.masks[slot] = max(bits, self.masks.get(slot, 0))
         return slot
 
     def take_partials(self, rows: DataFrame, asked: Sequence[Asked]) -> dict[Asked, str]:

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.drops.kinds import is_sampled
-from penstock.engine import books, floors, nulls, shed, shed_groups
+from penstock.engine import books, floors, shed, shed_groups
 from penstock.engine.apart import apart
 from penstock.engine.columns import EVENT_TIME
 from penstock.engine.flow import Flow
@@ -45,6 +45,7 @@ from penstock.engine.frame import (
 )
 from penstock.engine.groups import HEAVIEST, ROWS, Columns, stands_for, value_name, varies
 from penstock.engine.lowering import SQUARED, SUMMED
+from penstock.engine.packed import Packed
 from penstock.engine.schema import OURS
 from penstock.engine.slots import WHICH, Branch, tag
 from penstock.engine.step import quoted
@@ -57,16 +58,17 @@ from penstock.engine.tally import (
     SAMPLE,
     SAMPLED,
 )
-from penstock.engine.timing import Timing, pick
+from penstock.engine.timing import Timing, begins, pick
 from penstock.engine.watermark import known_late
 from penstock.network.aggregates import Aggregate as Asked
 from penstock.network.operators import Aggregate, Operator, Source, base
-from penstock.windows.grid import Grid, ending_first
+from penstock.windows.grid import ending_first
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
 _IN_SAMPLE = f"{OURS}in_sample"
+_WIDE = 32
 _WEIGHTED = ("count", SUMMED, SQUARED)
 """What estimates are computed from."""
 
@@ -99,11 +101,9 @@ class LevelOne:
         tagged = [self._tagged(source, flow, folds, columns) for source, flow in flows.items()]
         rows = reduce(DataFrame.unionByName, tagged)
         weights = [KEEP] if shared.approximates else []
-        filled = nulls.can_fill(columns.key_types)
-        weights += [nulls.NULLS] if filled else []
-        keys = [CLOSE, GROUP, PANE, *weights, *columns.key_types]
-        panes = rows.groupBy(*keys).agg(*columns.partial())
-        panes = nulls.restored(panes, columns.key_types) if filled else panes
+        packed = self._packed(columns)
+        panes = rows.groupBy(CLOSE, PANE, *weights, *packed.names).agg(*columns.partial())
+        panes = packed.restored(panes)
         windows = self._windows(panes, folds, columns)
         answers = {
             a: {key: fold.key_slots[key.lower()] for key in a.query.keys}
@@ -199,13 +199,10 @@ class LevelOne:
     def _paned(
         self, rows: DataFrame, folds: Sequence[Fold], columns: Columns, lost: Column | None
     ) -> DataFrame:
-        grids = [Grid(1, 0), *(fold.grid for fold in folds)]
+        # What is no fold has no panes; any grid will do.
+        grids = [folds[0].grid, *(fold.grid for fold in folds)]
         which, t = F.col(GROUP), F.col(TIME)
-        width, phase = (
-            pick(which, [grid.width for grid in grids]),
-            pick(which, [grid.phase for grid in grids]),
-        )
-        pane = F.coalesce(t - F.pmod(t - phase, width), F.lit(NO_TIME))
+        pane = F.coalesce(begins(t, which, grids), F.lit(NO_TIME))
         if self.shared.tally is not None:
             pane = F.when(which == 0, F.col(SAMPLED)).otherwise(pane)
         if lost is not None:
@@ -217,14 +214,17 @@ class LevelOne:
             due = F.when((which > 0) & t.isNotNull(), self._due(folds))
             at = F.greatest(due, after)  # which passes over what is null
             close = F.timestamp_micros(at).alias(CLOSE, metadata=EVENT_TIME)
-        kept: list[Column | str] = [GROUP, PANE, *columns.inputs]
-        if nulls.can_fill(columns.key_types):
-            rest = [name for name in columns.inputs if name not in columns.key_types]
-            keys = nulls.filled(columns.key_types)
-            kept = [GROUP, PANE, *(key.alias(name) for name, key in keys.items()), *rest]
+        rest = [name for name in columns.inputs if name not in columns.key_types]
+        kept: list[Column | str] = [PANE, *self._packed(columns).columns(), *rest]
         if self.shared.approximates:
             kept.append(self._keep(rows, which).alias(KEEP))
         return rows.select(close.alias(CLOSE) if self.shared.late is None else close, *kept)
+
+    def _packed(self, columns: Columns) -> Packed:
+        """What panes are grouped by, besides their time."""
+        # Books have numbers of their own, of many batches.
+        width = _WIDE if self.shared.sheds else len(self.shared.folds).bit_length() + 1
+        return Packed((GROUP, width), columns.key_types, columns.masks)
 
     def _keep(self, rows: DataFrame, which: Column) -> Column:
         """The probability with which a row has come so far, upstream and here."""
@@ -241,7 +241,8 @@ class LevelOne:
         pane, group = F.col(PANE), F.col(GROUP)
         first = [ending_first(a.query.spec for a in fold.aggregates) for fold in folds]
         if all(ends[0].slide == fold.grid.width for ends, fold in zip(first, folds, strict=True)):
-            return pane + pick(group, [1, *(fold.grid.width for fold in folds)])  # at its own end
+            widths = [fold.grid.width for fold in folds]
+            return pane + pick(group, [widths[0], *widths])  # at its own end
         ends = []
         for i in range(max(map(len, first))):
             specs = [some[min(i, len(some) - 1)] for some in first]
@@ -263,20 +264,24 @@ class LevelOne:
             spread = self.shared.tally.observed(spread, F.col(REASON), of, entries)
         spread = spread.where(F.col(REASON).isin(COUNTS, LATE_PARTIAL))
         first, last = F.col(FIRST), F.col(LAST)
-        keys = [AGGREGATE, *columns.key_types]
+        packed = Packed(
+            (AGGREGATE, len(self.shared.aggregates).bit_length() + 1), columns.key_types, {}
+        )
+        keys = packed.columns()
         partials = [ROWS, *columns.lowered, *columns.weight_names]
         if self.shared.approximates:
             spread = spread.select("*", *columns.weights(F.col(KEEP)))
             scaled = columns.scaled(F.col(KEEP))
             spread = spread.withColumns(scaled) if scaled else spread
         if self.shared.are_panes:
-            return spread.select(*keys, *partials, window_end(first))
+            return spread.select(AGGREGATE, *columns.key_types, *partials, window_end(first))
         ends = F.sequence(first, last, timing.slide(of))
         exploded = spread.select(*keys, *partials, ends.alias(ENDS)).select(
-            *keys, *partials, F.explode_outer(ENDS).alias(END)
+            *packed.names, *partials, F.explode_outer(ENDS).alias(END)
         )
-        ended = exploded.select(*keys, *partials, window_end(F.col(END)))
-        return ended.groupBy("window_end", *keys).agg(*columns.merged())
+        ended = exploded.select(*packed.names, *partials, window_end(F.col(END)))
+        windows = ended.groupBy("window_end", *packed.names).agg(*columns.merged())
+        return packed.restored(windows)
 
     def _spread(self, panes: DataFrame, folds: Sequence[Fold], columns: Columns) -> DataFrame:
         """Each pane once for every aggregate that its rows are for, with the keys of that one."""

@@ -15,7 +15,7 @@ from penstock.windows import Evaluation
 
 _FOLDER, _FILE, _NETWORK, _FOLDS = "penstock", "evaluation.json", "network.txt", "folds.json"
 
-FORM = 2
+FORM = 3
 """Of the state and the records of a network; a change after which old ones do not fit raises it."""
 _FORM = "form.json"
 

@@ -1,19 +1,24 @@
 """The window formulas for many windows at once: which one is meant is a column.
 
 The parameters of all windows stand in constant arrays, from which each row takes its own: the code
-that Spark generates does not grow with the queries.
+that Spark generates does not grow with the queries. Where there are only a few different ones, rows
+choose between constants, which Java divides by without dividing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from penstock.windows import WindowSpec
+from penstock.windows.grid import Grid
 
+T = TypeVar("T", bound=Hashable)
+_FEW = 4
 _LOWEST = -(1 << 63)
 
 
@@ -77,6 +82,30 @@ class Timing:
 
 def pick(which: Column, values: Sequence[int]) -> Column:
     """The value with that number; a constant where all are equal."""
-    if len(set(values)) == 1:
-        return F.lit(values[0]).cast("bigint")
+    if len(set(values)) <= _FEW:
+        return choose(which, values, lambda value: F.lit(value).cast("bigint"))
     return F.array(*(F.lit(value).cast("bigint") for value in values))[which]
+
+
+def begins(t: Column, which: Column, grids: Sequence[Grid]) -> Column:
+    """Where the pane that holds `t` begins, on the grid with that number."""
+    if len(set(grids)) <= _FEW:
+        return choose(which, grids, lambda grid: _begins(t, F.lit(grid.phase), F.lit(grid.width)))
+    phase = pick(which, [grid.phase for grid in grids])
+    return _begins(t, phase, pick(which, [grid.width for grid in grids]))
+
+
+def _begins(t: Column, phase: Column, width: Column) -> Column:
+    return t - F.pmod(t - phase, width)
+
+
+def choose(which: Column, values: Sequence[T], as_column: Callable[[T], Column]) -> Column:
+    """The column for the value with that number; that of most numbers is asked for last."""
+    numbers: dict[T, list[int]] = {}
+    for number, value in enumerate(values):
+        numbers.setdefault(value, []).append(number)
+    *others, most = sorted(numbers, key=lambda value: len(numbers[value]))
+    found = as_column(most)
+    for value in others:
+        found = F.when(which.isin(numbers[value]), as_column(value)).otherwise(found)
+    return found
