@@ -80,6 +80,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         # Spark would note for every column where in Python it was made, at a third of the time that
         # it takes to build a network; it is for the later lines of its messages.
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
+        .config("spark.sql.dataFrameQueryContext.enabled", "false")
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")

@@ -249,5 +249,9 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         # Spark keeps the code of its last hundred generated classes; seven queries have sixty. What
         # has to be generated anew, Java has to warm up to anew.
         "spark.sql.codegen.cache.maxEntries": "2000",
+        # Where in Python each column was made takes a third of the time to build a network, and is
+        # sent along with every batch.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.sql.dataFrameQueryContext.enabled": "false",
         **({} if size.durable else PLAIN_FILES),
     }

@@ -6,8 +6,9 @@
     all     -      -             group all, nulls 11                "TCP"
 
 Small numbers are packed into as few longs as hold them. The fast hash map of Spark's generated code
-passes over rows with a null among their keys, and queries that share their panes have different
-keys, so nearly every row has one: bits say which keys are null, and a value that says nothing
+goes by the lowest bits of what it is given, so words are stirred: what does not reach those bits
+collides. It also passes over rows with a null among their keys, and queries that share their panes
+have different keys, so nearly every row has one: bits say which keys are null, and any value
 stands in their place.
 """
 
@@ -49,6 +50,8 @@ _WIDTHS: dict[type[DataType], int] = {
 _OWN: set[type[DataType]] = {
     *(LongType, FloatType, DoubleType, TimestampType, TimestampNTZType, StringType)
 }
+_STIR = 23
+"""The upper half of a word is laid over the lower one from its tenth bit on."""
 _PLACES = 62
 """Keys that have a bit; those after them stay as they are, nulls included."""
 
@@ -84,7 +87,8 @@ class Packed:
         widths |= {n: w for n in self._null if (w := _WIDTHS.get(type(self.types[n]))) is not None}
         free: list[int] = []
         found = {}
-        for name, width in widths.items():
+        # The widest first: they are at the lower end of the words.
+        for name, width in sorted(widths.items(), key=lambda item: -item[1]):
             word = next((i for i, left in enumerate(free) if left >= width), len(free))
             free += [_WORD] * (word == len(free))
             found[name] = word, _WORD - free[word], width
@@ -109,7 +113,10 @@ class Packed:
             low = value if width == _WORD else value.bitwiseAND(F.lit((1 << width) - 1))
             words.setdefault(word, []).append(F.shiftleft(low, first) if first else low)
         return [
-            *(reduce(Column.bitwiseOR, those).alias(f"{_PACKED}{i}") for i, those in words.items()),
+            *(
+                _stirred(reduce(Column.bitwiseOR, words[i])).alias(f"{_PACKED}{i}")
+                for i in sorted(words)
+            ),
             *(self._whole(name) for name in self.types if name not in self._at),
         ]
 
@@ -143,13 +150,21 @@ class Packed:
     def _unpacked(self, name: str) -> Column:
         word, first, width = self._at[name]
         left, right = _WORD - first - width, _WORD - width
-        value = F.col(f"{_PACKED}{word}")
+        value = _unstirred(F.col(f"{_PACKED}{word}"))
         value = F.shiftleft(value, left) if left else value
         return F.shiftright(value, right) if right else value
 
     def _is_null(self, name: str) -> Column:
         bit = F.lit(1 << self._null.index(name)).cast("bigint")
         return self._unpacked(_NULLS).bitwiseAND(bit) != 0
+
+
+def _stirred(word: Column) -> Column:
+    return word.bitwiseXOR(F.shiftrightunsigned(word, _STIR))
+
+
+def _unstirred(word: Column) -> Column:
+    return _stirred(word).bitwiseXOR(F.shiftrightunsigned(word, 2 * _STIR))
 
 
 def _as(value: Column, of: DataType) -> Column:
