@@ -10,22 +10,29 @@ model; how far that is off, the controller finds out by itself (`control.batches
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
 from penstock.control.batches import SeamlessBatches
 from penstock.control.snapshot import Snapshot
+from penstock.drops.standing import Standing
 from penstock.network.graph import Graph
 from penstock.network.operators import depth
 from penstock.network.settings import QuerySettings
 from penstock.planning.assume import workload
+from penstock.planning.keeping import OVER, Keeping, Moment
 from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
 from penstock.planning.result import Planned
+from penstock.planning.taken import Filters
 from penstock.planning.workload import Workload
+
+_RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
+_LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +46,9 @@ class Ended:
         overhead: seconds until the next one begins.
         response: the 95th percentile of its response times, in seconds; None if nobody knows.
         dropped: whether what had been planned for it was dropped, and not only counted.
-        share: of the work of its rows, what was left of it; None if that is what was planned.
+        pace: seconds of work, by the cost model, that were done in a second of the last batch of
+            which it is known what was dropped; None where that is what was planned.
+        standings: of each query whose windows may be dropped, how it stands.
     """
 
     rows: Mapping[str, float]
@@ -48,7 +57,8 @@ class Ended:
     overhead: float = 0.0
     response: float | None = None
     dropped: bool = True
-    share: float | None = None
+    pace: float | None = None
+    standings: Mapping[str, Standing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,7 @@ class Regulator:
         interval: of the trigger, in seconds; 0 if batches follow each other at once.
         limits: what answers may suffer, and what wins if that is not enough.
         folds: the names of aggregates that are computed together, and so keep the same rows.
+        filters: of the aggregates of streams whose rows are asked where they enter, what they ask.
         last: the decision that is in force.
     """
 
@@ -86,10 +97,19 @@ class Regulator:
     interval: float = 0.0
     limits: Limits = field(default_factory=Limits)
     folds: Sequence[Sequence[str]] = ()
+    filters: Filters = field(default_factory=dict)
     last: Decision | None = None
 
     def __post_init__(self) -> None:
         self._control = SeamlessBatches(self.target, interval=self.interval)
+        self._keeping = Keeping()
+        self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
+        self._late = 0
+
+    @property
+    def headroom(self) -> float:
+        """Seconds of work that a second of the clock does."""
+        return self._control.headroom
 
     def step(self, ended: Ended, now: Snapshot) -> Decision:
         """What the next batch shall drop.
@@ -103,21 +123,57 @@ class Regulator:
         admitted = self._control.step(batch)
         if not admitted.good and self.last is not None:
             self.last = replace(self.last, admitted=admitted)  # the last plan that made sense
+        elif ended.standings and (admitted.sheds or self._keeping.dropped):
+            self.last = self._kept(admitted, ended, now, load)
         elif admitted.sheds:
             capacity = max(admitted.share * load.total, 1e-9)
-            self.last = self._planned(admitted, replace(load, capacity=capacity))
+            self.last = self._planned(admitted, replace(load, capacity=capacity), plan)
         else:
             self.last = Decision(admitted)
         return self.last
 
-    def _planned(self, admitted: Admitted, load: Workload) -> Decision:
-        found, notes = within(self.limits, load, plan)
+    def _planned(self, admitted: Admitted, load: Workload, how: Callable[..., Planned]) -> Decision:
+        found, notes = within(self.limits, load, how)
         return Decision(admitted, found, (*found.notes, *notes))
 
-    def _workload(self, ended: Ended, now: Snapshot) -> Workload:
+    def _kept(self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload) -> Decision:
+        """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches."""
+        self._recent.append((ended.rows, ended.collected or ended.seconds))
+        seconds = sum(took for _, took in self._recent)
+        rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
+        load = self._workload(ended, now, rates)
+        lasting = admitted.lasting
+        self._late = self._late + 1 if admitted.share < _LATE * lasting else 0
+        if self._late > 1:
+            lasting = (lasting + admitted.share) / 2
+        capacity = max(lasting * at_once.total, 1e-9)
+        short = max(admitted.share * load.total, 1e-9)
+        moment = Moment(
+            capacity / short,
+            ended.standings,
+            self._keeping.dropped,
+            self._keeping.barred,
+            self._keeping.pressed,
+            self.filters,
+        )
+        made = self._planned(
+            admitted, replace(load, capacity=short), lambda some: plan(some, moment)
+        )
+        assert made.planned is not None  # noqa: S101 - it was planned
+        found = made.planned.plan
+        dropped = {name for drop in found.windows for name in drop.queries} | {*found.closed}
+        over = made.planned.after > capacity * OVER
+        self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
+        return made
+
+    def _workload(
+        self, ended: Ended, now: Snapshot, rates: Mapping[str, float] | None = None
+    ) -> Workload:
         known = Known.of(now, groups="all")
-        if ended.collected:
-            known = known.at({name: rows / ended.collected for name, rows in ended.rows.items()})
+        if rates is None and ended.collected:
+            rates = {name: rows / ended.collected for name, rows in ended.rows.items()}
+        if rates is not None:
+            known = known.at(rates)
         exact = {n: of for n, of in self.graph.queries.items() if n not in self.wants}
         never = Known(hardness=dict.fromkeys(exact, float("inf")))
         # Of rows, a sample would be an answer: they are held by a gap that no sample can promise.
@@ -125,7 +181,9 @@ class Regulator:
             n: QuerySettings(n, 1.0, "subset", 1, {}) for n, of in exact.items() if not depth(of)
         }
         wants = {**self.wants, **rows}
-        found, _ = workload(self.graph, known.but(never), wants, folds=self.folds)
+        # Rows that are asked where they enter are there for those that want them, also in a fold.
+        folds = [one for one in self.folds if not all(name in self.filters for name in one)]
+        found, _ = workload(self.graph, known.but(never), wants, folds=folds)
         return found
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:
@@ -136,13 +194,14 @@ class Regulator:
         share = 1.0
         if ended.dropped and self.last is not None and self.last.planned is not None:
             share = self.last.planned.after / self.last.planned.before
-        if ended.share is not None:
-            share = ended.share
+        nominal = now.costs.fixed + rows * cost * share
+        if ended.pace is not None:
+            nominal = ended.pace * ended.seconds
         return Batch(
             rows=rows,
             collected=ended.collected,
             seconds=ended.seconds,
-            nominal=now.costs.fixed + rows * cost * share,
+            nominal=nominal,
             fixed=now.costs.fixed,
             cost=cost,
             dropped=reading,
