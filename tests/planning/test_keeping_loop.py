@@ -1,6 +1,6 @@
 """Seven subset queries in a loop with their regulator, windows and all: the target is held."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -19,8 +19,8 @@ from penstock.drops.targets import Target
 from penstock.network.config import parse_config
 from penstock.network.operators import Aggregate, Filter, kind
 from penstock.network.settings import QuerySettings
-from penstock.planning.regulator import Ended, Regulator
-from penstock.windows import sliding, window_bounds
+from penstock.planning.regulator import Ended, Regulator, reach
+from penstock.windows import sliding
 
 SECOND = 1_000_000
 FIXED, READ, TAKE = 1.0, 0.08e-6, 0.2e-6
@@ -52,7 +52,9 @@ def network(max_gap):
     lines = ['[stream.packets]\nsource = "x"\nevent_time = "ts"\n']
     for name, (where, _, length, slide, _) in WORKLOAD.items():
         asked = f"WHERE {where}" if where else ""
-        cql = f"SELECT {'sum(size)' if 'bytes' in name else 'count(*)'} AS n FROM packets [RANGE {length} s SLIDE {slide} s WATTR ts] {asked}"
+        summed = "sum(size)" if "bytes" in name else "count(*)"
+        over = f"packets [RANGE {length} s SLIDE {slide} s WATTR ts]"
+        cql = f"SELECT {summed} AS n FROM {over} {asked}"  # noqa: S608 - no SQL
         lines.append(
             f'[query.{name}]\ncql = """{cql}"""\nanswers = "subset"\nmax_gap = {max_gap}\n'
         )
@@ -91,6 +93,7 @@ class Machine:
     slower: float = 1.0
     now: float = 0.0
     collected: float = 1.0
+    before: float = 1.0
     batch: int = 0
     state: Decisions = field(default_factory=Decisions)
     newest: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -142,14 +145,15 @@ class Machine:
         for seen in known:
             self.statistics.observe(seen)
         now = self.statistics.now
-        pace = self.regulator.headroom
-        if known:
+        pace = None
+        if known and dropping:
             flows = {n: f.rows_in for n, f in known[0].operators.items()}
             pace = now.costs.predict(flows) / known[0].seconds
         newest, before = self.newest[-2], self.newest[-1]
         self.newest.append(begun)
         self.span = max(before - newest, self.span / 2)
-        newest, ahead = int(before * SECOND), int(4 * self.span * SECOND) or 1
+        times = reach(self.collected, took, self.before)
+        newest, ahead = int(before * SECOND), int(max(4, times) * self.span * SECOND) or 1
         stands = {
             n: standing(self.state, t, newest=newest, until=newest + ahead)
             for n, t in self.targets.items()
@@ -176,7 +180,7 @@ class Machine:
             by=self.batch,
         )
         self.history.append(self.state)
-        self.collected = took
+        self.before, self.collected = self.collected, took
         self.batch += 1
 
     def observation(self, rows, share, taken, took):

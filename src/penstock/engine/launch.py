@@ -104,7 +104,7 @@ def _launched(
         if wanted.latency is not None:
             wants = settings_of(part.kinds)
             folds = [[graph.names[a] for a in fold.aggregates] for fold in part.shared.folds]
-            how = pulse.interval, wanted.limits, folds
+            how = pulse.interval, wanted.limits, folds, part.filters
             regulator = Regulator(graph, wants, wanted.latency, *how)
             regulation = Regulation(regulator, shedder, measure, pulse)
     chronicle = Chronicle(part, pulse, shedder, regulation, ledger)

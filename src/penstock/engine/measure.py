@@ -29,6 +29,7 @@ from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
 from penstock.control.prior import Prior, taking
 from penstock.control.statistics import Statistics
+from penstock.drops.arrays import Flags
 from penstock.engine.backlog import backlog
 from penstock.engine.looking import look
 from penstock.engine.part import Part
@@ -77,7 +78,7 @@ class Measure:
         last: what Spark says of the batch before this one.
         dropping: batch that may have dropped rows → of each stream, whether it did so there.
         kept: batch that asks rows what they are before it takes them in → of each aggregate, the
-            share of its rows that it keeps.
+            share of its rows that it keeps, or the times whose rows it does not.
     """
 
     part: Part
@@ -89,7 +90,7 @@ class Measure:
     newest: int | None = None
     last: dict[str, Any] | None = None
     dropping: Mapping[int, Sequence[bool]] = field(default_factory=dict)
-    kept: Mapping[int, Mapping[Aggregate, float]] = field(default_factory=dict)
+    kept: Mapping[int, Mapping[Aggregate, float | Flags]] = field(default_factory=dict)
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _since: list[Mapping[str, Any]] = field(default_factory=list)
@@ -113,10 +114,14 @@ class Measure:
     def _taking(self) -> list[Source]:
         """The streams whose rows are taken in for nobody yet.
 
-        Where rows are asked first who wants them, all that one costs is a cost of who does.
+        Where rows are asked first who wants them, all that one costs is a cost of who does; not
+        so where queries come and go, and a row costs less for who comes when others want it too.
         """
         sheds = self.part.shared_sheds
-        return [s for s in self.part.shared.rows if not self.part.asks(s)] if sheds else []
+        some = (
+            s for s in self.part.shared.rows if not self.part.asks(s) or self.part.asks_times(s)
+        )
+        return list(some) if sheds else []
 
     @property
     def due(self) -> bool:
@@ -148,8 +153,7 @@ class Measure:
     def _note_time(self, report: Mapping[str, Any]) -> None:
         latest = report.get("eventTime", {}).get("max")
         if latest is not None:
-            at = datetime.fromisoformat(latest)
-            micros = round(at.timestamp() * 1000) * 1000
+            micros = _micros(latest)
             self.newest = max(micros, self.newest or micros)
 
     def catch_up(self) -> None:
@@ -227,7 +231,8 @@ class Measure:
         }
         # Rows that were asked first are no sample of all: what is kept of them is what was ordered.
         whole = self._rows_out(rows, {})
-        for one, share in self.kept.get(report["batchId"], {}).items():
+        for one, left in self.kept.get(report["batchId"], {}).items():
+            share = _share(left, report)
             flows[graph.names[one]] = replace(
                 flows[graph.names[one]], rows_in=share * sum(whole[i] for i in inputs(one))
             )
@@ -245,14 +250,6 @@ class Measure:
             operators=flows if dropped is not None else {},
             queries=self._answers(),
         )
-
-    def whole(self, seen: Observation) -> dict[str, float]:
-        """Operator → the rows that it would have worked on in a batch, had none been dropped."""
-        out, graph = self._rows_out(seen.rows, {}), self.part.graph
-        found = {
-            graph.names[one]: self._rows_in(one, seen.rows, out, {}) for one in graph.operators
-        }
-        return found | {taking(source.name): seen.rows[source.name] for source in self._taking}
 
     def _rows_in(
         self, one: Operator, rows: Mapping[str, float], out: Mapping[Operator, float], lost: Lost
@@ -308,6 +305,24 @@ class Measure:
         found = {n: self._seen[node] for n, node in queries.items() if node in self._seen}
         self._seen = {}
         return found
+
+
+def _share(left: float | Flags, report: Mapping[str, Any]) -> float:
+    """The share of its rows that an aggregate got: rows are about as many at any time of a batch.
+
+    Args:
+        left: the share, or the times whose rows it did not get.
+        report: of the batch.
+    """
+    if not isinstance(left, Flags):
+        return left
+    times = report.get("eventTime", {})
+    since, until = (_micros(times[name]) if name in times else 0 for name in ("min", "max"))
+    return 1.0 - left.share(since, max(until, since + 1))
+
+
+def _micros(time: str) -> int:
+    return round(datetime.fromisoformat(time).timestamp() * 1000) * 1000
 
 
 def asides(sources: Sequence[Source]) -> list[Aside]:

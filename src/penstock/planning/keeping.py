@@ -5,10 +5,10 @@
          │█████████████ dns            too much for a minute is too late for a minute
          └───────────── time
 
-Kept are those that take the least work for their weight, as many as fit; those that are kept already
-before others, for a window that is given up half way was work for nothing. One that has not been
-answered for long comes before all: of those that must have a window before B are missing, the last
-moment to begin is found from the last deadline backwards, so that they come one after the other.
+Kept are those that take the least work for their weight, as many as fit; those that are kept
+already before others, for a window that is given up half way was work for nothing. One that has
+not been answered for long comes before all: of those that must have a window before B are missing,
+the last moment to begin is found from the last deadline backwards, so that they come one by one.
 
 Tatbul and Zdonik, VLDB 2006, §2.3: the largest total share of answers; here at every moment.
 """
@@ -52,7 +52,7 @@ class Moment:
 
 
 def due(standings: Mapping[str, Standing]) -> list[str]:
-    """The queries that must be kept now if none is to miss more than it tolerates, first ones first.
+    """The queries that must be kept now if none is to miss more than it tolerates, in order.
 
     Args:
         standings: of all queries whose windows may be dropped.

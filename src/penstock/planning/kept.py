@@ -51,7 +51,7 @@ class Kept:
         return Dropped(tuple(found))
 
     def most(self) -> Dropped:
-        """What can be saved in the long run: of each query a window in B + 1 stays, with its rows."""
+        """What can be saved in the long run: one window in B + 1 stays, and all of its rows."""
         found = []
         left = self._queries
         for n, window in self._options.items():

@@ -77,8 +77,8 @@ def why_now(load: Workload, option: Option, p: float, queries: Sequence[str]) ->
     """Why the windows of a query are dropped for now."""
     saved = share(option.saves / load.total)
     return (
-        f"with {', '.join(queries)} there is more work than fits at this moment; what is kept takes "
-        f"less for its weight; until it is opened again this saves {saved} of the load"
+        f"with {', '.join(queries)} there is more work than fits at this moment; what is kept "
+        f"takes less for its weight; until it is opened again this saves {saved} of the load"
     )
 
 

@@ -32,6 +32,8 @@ from penstock.planning.taken import Filters
 from penstock.planning.workload import Workload
 
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
+_MARGIN, _FARTHEST = 1.25, 100.0
+_BELIEVED = 6  # batches until it is known what the machine can do
 _LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
 
 
@@ -59,6 +61,23 @@ class Ended:
     dropped: bool = True
     pace: float | None = None
     standings: Mapping[str, Standing] = field(default_factory=dict)
+
+
+def reach(collected: float, seconds: float, before: float) -> float:
+    """How far the rows of the next batch go, in multiples of the last batch that is known of.
+
+    When it is decided what batch N + 1 drops, event times are known up to batch N - 1: ahead of
+    them are the rows of N, and those that came while it ran. In a burst these are many times more.
+
+    Args:
+        collected: seconds in which the rows of batch N came.
+        seconds: since it began.
+        before: seconds in which the rows of batch N - 1 came.
+
+    >>> reach(2.0, 2.0, 2.0), reach(2.0, 8.0, 2.0)
+    (2.5, 6.25)
+    """
+    return min(_FARTHEST, _MARGIN * (collected + seconds) / before) if before > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,7 @@ class Regulator:
         self._keeping = Keeping()
         self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
         self._late = 0
+        self._steps = 0
 
     @property
     def headroom(self) -> float:
@@ -123,8 +143,10 @@ class Regulator:
         admitted = self._control.step(batch)
         if not admitted.good and self.last is not None:
             self.last = replace(self.last, admitted=admitted)  # the last plan that made sense
-        elif ended.standings and (admitted.sheds or self._keeping.dropped):
+        elif ended.standings and self._is_serious(admitted, ended):
             self.last = self._kept(admitted, ended, now, load)
+        elif self._waits(ended):
+            self.last = Decision(admitted)
         elif admitted.sheds:
             capacity = max(admitted.share * load.total, 1e-9)
             self.last = self._planned(admitted, replace(load, capacity=capacity), plan)
@@ -135,6 +157,19 @@ class Regulator:
     def _planned(self, admitted: Admitted, load: Workload, how: Callable[..., Planned]) -> Decision:
         found, notes = within(self.limits, load, how)
         return Decision(admitted, found, (*found.notes, *notes))
+
+    def _is_serious(self, admitted: Admitted, ended: Ended) -> bool:
+        """Whether windows may have to go: by beliefs alone none does, while rows are in time."""
+        self._steps += 1
+        if self._keeping.dropped:
+            return True
+        return admitted.sheds and not self._waits(ended)
+
+    def _waits(self, ended: Ended) -> bool:
+        """Whether it is too early to give up windows, where there is nothing else to give up."""
+        late = ended.response is None or ended.response > self.target
+        only = all(one.answers == "subset" for one in self.wants.values())
+        return bool(ended.standings) and only and not late and self._steps <= _BELIEVED
 
     def _kept(self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload) -> Decision:
         """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches."""

@@ -51,8 +51,7 @@ class Work:
         total = float(load.work[needed & ~load.streams].sum())
         for node, asked in self._taking.items():
             if needed[node] and asked is not None:
-                some = [one for x, *one in asked if needed[x]]
-                share = covered((conjuncts, part) for conjuncts, part in some)
+                share = covered((what, part) for x, what, part in asked if needed[x])
                 total -= float(load.work[node]) * (1 - share)
         return total
 
