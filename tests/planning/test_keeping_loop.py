@@ -152,8 +152,9 @@ class Machine:
         newest, before = self.newest[-2], self.newest[-1]
         self.newest.append(begun)
         self.span = max(before - newest, self.span / 2)
-        times = reach(self.collected, took, self.before)
-        newest, ahead = int(before * SECOND), int(max(4, times) * self.span * SECOND) or 1
+        far = reach(self.collected, took, self.before)
+        ahead = int(max(4.0, far) * self.span * SECOND) or 1
+        newest = int(before * SECOND)
         stands = {
             n: standing(self.state, t, newest=newest, until=newest + ahead)
             for n, t in self.targets.items()

@@ -24,7 +24,7 @@ from penstock.drops.in_force import Span
 from penstock.drops.orders import Orders
 from penstock.drops.plan import Plan
 from penstock.drops.skip import skip
-from penstock.drops.standing import Standing, standing
+from penstock.drops.standing import SPAN, Standing, standing
 from penstock.drops.targets import Target
 from penstock.drops.upstream import both, missing
 from penstock.engine.backlog import rows_of_batch
@@ -285,6 +285,11 @@ class Shedder:
     @property
     def _ahead(self) -> int:
         """How far beyond the newest row windows are decided, in microseconds."""
+        if (
+            not self._span
+        ):  # it is not known how far a batch goes: as many windows as may be missing
+            targets = self.targets.values()
+            return max((min(t.max_gap, SPAN) * t.window.slide for t in targets), default=1) or 1
         return max(round(self._times * self._span), 1)
 
     def standings(self) -> dict[str, Standing]:
