@@ -222,3 +222,36 @@ def test_nothing_is_shed_that_fits(seed):
     one.run(0.8 * CAPACITY, 200)
     assert not any(one.shed)
     assert p95(one.responses[10:]) <= TARGET
+
+
+def longest_gaps(one):
+    """Query → the most windows in a row that are missing, of those that are over."""
+    found = {}
+    for name, target in one.targets.items():
+        dropped = set()
+        for state in one.history:
+            opens = state.first_open(target.window)
+            for run in state.runs(name):
+                first = run.first if opens is None else max(run.first, opens)
+                dropped |= set(range(first, run.last + 1))
+        longest = run_of = 0
+        for w in range(min(dropped, default=0), max(dropped, default=0) + 1):
+            run_of = run_of + 1 if w in dropped else 0
+            longest = max(longest, run_of)
+        found[name] = longest
+    return found
+
+
+@pytest.mark.parametrize(("max_gap", "late"), [(60, 0.2), (120, 0.05)])
+def test_no_query_misses_more_windows_in_a_row_than_it_tolerates(max_gap, late):
+    """They take turns; those that do not fit even alone are late, for as long as a window is."""
+    one = Machine(max_gap=max_gap)
+    one.run(0.5 * CAPACITY, 30)
+    one.run(2.0 * CAPACITY, 60)
+    begin = len(one.responses)
+    one.run(2.0 * CAPACITY, 1800)
+    gaps = longest_gaps(one)
+    assert max(gaps.values()) <= max_gap
+    assert gaps["traffic"] > max_gap / 2  # it did have to wait
+    assert float(np.median(one.responses[begin:])) <= TARGET
+    assert float(np.mean(np.array(one.responses[begin:]) > 1.1 * TARGET)) < late

@@ -8,6 +8,7 @@ no rows and with many, which are all kept, or all dropped.
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
     shed        the share of rows that no query got
     least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one
+    max_gap     B: what one window in B + 1 has of the rows can just be kept at the highest load
     not given   of the rows that each query asked for, the share that it did not get; a row may be
                 kept for one and dropped on the way to another that needs fewer
 """
@@ -34,7 +35,8 @@ from penstock.engine.network_run import NetworkRun
 
 LOADS = (0.8, 2.0, 3.0, 5.0)
 KINDS = ("approximate", "subset")
-MAX_GAP = 400
+OVERLAP = 12
+"""RANGE over SLIDE of the queries, at most."""
 WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
 WARMING, LOOKED = 60, 50
@@ -86,6 +88,7 @@ class Overload:
     folder: Path
     say: Say
     runs: int = 0
+    max_gap: int = 1
     begins: list[float] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -126,7 +129,7 @@ class Overload:
             mode: "on" or "off".
         """
         rate = round(load * machine.capacity)
-        target = machine.target
+        target, self.max_gap = machine.target, machine.max_gap(max(LOADS), OVERLAP)
         run = self._start(kind, rate, {"latency": f"{target * 1000:.0f} ms", "mode": mode})
         self._finish(run, RAMP + SETTLE + length)
         measured = self._measured(run)
@@ -152,6 +155,7 @@ class Overload:
         found |= {"avg_error": round(errors.mean, 4), "windows": len(errors.errors)}
         found["wrong_rows"] = errors.wrong if kind == "subset" else None
         if kind == "subset":
+            found["max_gap"] = self.max_gap
             found["lost_windows"] = round(lost(run), 4)
         return found
 
@@ -162,7 +166,8 @@ class Overload:
         queries = {}
         for name, query in ours(rows, list(WORKLOAD), slack=SLACK).queries.items():
             assert isinstance(query, ps.WindowQuery)  # noqa: S101 - all of them have windows
-            queries[name] = query.subset(MAX_GAP) if kind == "subset" else query.approximate()
+            gap = self.max_gap
+            queries[name] = query.subset(gap) if kind == "subset" else query.approximate()
 
         def sink(batch: DataFrame, _: int) -> None:
             self.answers += [row.asDict() for row in batch.collect()]

@@ -285,9 +285,8 @@ class Shedder:
     @property
     def _ahead(self) -> int:
         """How far beyond the newest row windows are decided, in microseconds."""
-        if (
-            not self._span
-        ):  # it is not known how far a batch goes: as many windows as may be missing
+        if not self._span:
+            # It is not known how far a batch goes: as many windows as may be missing.
             targets = self.targets.values()
             return max((min(t.max_gap, SPAN) * t.window.slide for t in targets), default=1) or 1
         return max(round(self._times * self._span), 1)
