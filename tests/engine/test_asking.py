@@ -141,7 +141,7 @@ def test_what_windows_take_in_is_what_was_ordered(
     aggregates = {run.network.graph.names[q]: n for n, q in run.network.graph.queries.items()}
     taken = {aggregates[n]: f.rows_in for n, f in last.operators.items() if n in aggregates}
     assert taken["all"] == 0
-    assert 0 < taken["rare"] < 0.4 * ROWS
+    assert 0 <= taken["rare"] <= 0.4 * ROWS  # by one row in 64, of which none may be rare
     assert last.operators["packets, taken"].rows_in < 0.4 * ROWS  # those, and one in 64
 
 

@@ -41,8 +41,10 @@ WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
 WARMING, LOOKED = 60, 50
 """Seconds until Java is warm, and of each run that tells what rows cost."""
-FEW, TIMES = 4_000, 3
-"""Rows a second that cost next to nothing; how many times as many come where all are dropped."""
+FEW, NEARLY, TIMES, LEAST = 4_000, 0.7, 2, 1e-7
+"""Rows a second that cost next to nothing, the share of the capacity at which it is measured what a
+row costs, and how many times that come where all are dropped; no row costs less than that, in
+seconds."""
 SETTLE = 20
 """Seconds after the rate is reached until it counts."""
 
@@ -97,24 +99,24 @@ class Overload:
         """Runs with next to no rows, with many that are kept, and with many that are dropped.
 
         Args:
-            rate: packets a second.
+            rate: packets a second, to begin with.
         """
-        found = []
-        for what, each, keep, length in (
-            ("warming up", rate, 1.0, WARMING),
-            ("what a batch costs", FEW, 1.0, LOOKED // 2),
-            ("what a row costs that is kept", rate, 1.0, LOOKED),
-            ("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2),
-            ("what a row costs that is dropped", TIMES * rate, NOTHING, LOOKED),
-        ):
+
+        def looked(what: str, each: float, keep: float, length: float) -> list[dict[str, Any]]:
             self.say(what)
-            self._finish(self._start("approximate", each, {"keep": keep}, ramp=20), length)
-            found.append(self.reports)
-        _, few, kept, few_left, dropped = found
-        unloaded = seconds(few)
-        cost = per_row(kept, unloaded)
+            self._finish(self._start("approximate", round(each), {"keep": keep}, ramp=20), length)
+            return self.reports
+
+        warm = looked("warming up", rate, 1.0, WARMING)
+        unloaded = seconds(looked("what a batch costs", FEW, 1.0, LOOKED // 2))
+        # A row costs so little that it is only seen where there are about as many as can be.
+        guess = Machine(unloaded, max(per_row(warm, unloaded), LEAST), 0.0)
+        full = NEARLY * guess.capacity
+        cost = max(per_row(looked("what a row costs", full, 1.0, LOOKED), unloaded), LEAST)
         # With next to no answers a batch takes less time, whatever its rows cost.
-        return Machine(unloaded, cost, min(per_row(dropped, seconds(few_left)), 0.95 * cost))
+        few = seconds(looked("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2))
+        many = looked("what a row costs that is dropped", TIMES * full, NOTHING, LOOKED)
+        return Machine(unloaded, cost, min(per_row(many, few), 0.95 * cost))
 
     def case(
         self, machine: Machine, kind: str, load: float, length: float, *, mode: str

@@ -34,6 +34,7 @@ _GAIN = 0.5  # of the error of one batch that the next makes good
 _WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
 _LEAST = 0.05  # nor shorter than this share of the target
 _TRIM = 0.15  # of the distance to the target that is made good by each batch
+_LATE = 3.0  # times that, where a batch was late
 _TRIMMED = (0.7, 1.1)
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
@@ -96,7 +97,10 @@ class SeamlessBatches:
         last = self._last
         held = self._best(batch) > _WORK * batch.fixed / self.headroom  # else no trim would help
         if batch.response and held and last is not None and FLOOR < last.keep < 1:
-            trim = self._trim * (self.target / batch.response) ** _TRIM
+            # One that is late counts more than one that is early: a target is for nearly all rows,
+            # and where batches vary it must be their mean that is below it.
+            pull = _TRIM * (_LATE if batch.response > self.target else 1.0)
+            trim = self._trim * (self.target / batch.response) ** pull
             self._trim = min(max(trim, _TRIMMED[0]), _TRIMMED[1])
 
     def _best(self, batch: Batch) -> float:
