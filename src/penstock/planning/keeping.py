@@ -36,6 +36,8 @@ class Moment:
 
     Args:
         ratio: of the capacity that lasts to that of the next batch alone.
+        admits: of the capacity by which queries are closed to that of the next batch alone: what a
+            tolerance promises is not given up for a few batches that are late.
         standings: of each query whose windows may be dropped.
         dropped: names of those whose windows are dropped so far.
         barred: names of those that are not opened now, unless all fit.
@@ -44,6 +46,7 @@ class Moment:
     """
 
     ratio: float = 1.0
+    admits: float = 1.0
     standings: Mapping[str, Standing] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()

@@ -66,12 +66,13 @@ def _at_moment(load: Workload, moment: Moment) -> Planned:
     def choices(of: Workload, some: Roles) -> Kept:
         return Kept(of, some.windows, (*some.sampled, *some.whole), moment)
 
-    situation = _Situation.of(lasting, roles, choices(lasting, roles))
     if not roles.sampled and not roles.windows:
         return planned(load, roles, _nothing(load), Dropped())
+    at_best = replace(load, capacity=load.capacity * max(moment.ratio, moment.admits))
+    situation = _Situation.of(at_best, roles, choices(at_best, roles))
     if situation.excess > situation.most:
-        roles = _admitted(lasting, roles, choices)
-        situation = _Situation.of(lasting, roles, choices(lasting, roles))
+        roles = _admitted(at_best, roles, choices)
+    situation = _Situation.of(lasting, roles, choices(lasting, roles))
     windows = situation.choices.for_load(situation.for_windows)
     capacity = load.capacity - situation.streams + windows.saved
     if not roles.sampled:

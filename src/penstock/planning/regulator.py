@@ -34,6 +34,7 @@ from penstock.planning.workload import Workload
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
 _MARGIN, _FARTHEST = 1.25, 100.0
 _BELIEVED = 6  # batches until it is known what the machine can do
+_LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
 _LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
 
 
@@ -123,6 +124,7 @@ class Regulator:
         self._control = SeamlessBatches(self.target, interval=self.interval)
         self._keeping = Keeping()
         self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
+        self._lasting: deque[float] = deque(maxlen=_LONG)
         self._late = 0
         self._steps = 0
 
@@ -182,9 +184,11 @@ class Regulator:
         if self._late > 1:
             lasting = (lasting + admitted.share) / 2
         capacity = max(lasting * at_once.total, 1e-9)
+        self._lasting.append(admitted.lasting * at_once.total)
         short = max(admitted.share * load.total, 1e-9)
         moment = Moment(
             capacity / short,
+            max(self._lasting) / short,
             ended.standings,
             self._keeping.dropped,
             self._keeping.barred,
