@@ -24,14 +24,19 @@ def seen(batch: int, left: float | None, seconds: float = 1.0) -> Observation:
 
 
 def regulation(
-    *observations: Observation, targets: tuple[str, ...] = ("traffic",), drops: bool = True
+    *observations: Observation,
+    targets: tuple[str, ...] = ("traffic",),
+    drops: bool = True,
+    mode: str = "on",
 ) -> Regulation:
     prior = Prior(fixed=0.5, costs={"packets": 1e-4, "traffic": 9e-4})
     measure = SimpleNamespace(
         observations=list(observations),
         statistics=Statistics(KINDS, ["packets"], ["traffic"], prior=prior),
     )
-    shedder = SimpleNamespace(targets=dict.fromkeys(targets), dropping={7: ()} if drops else {})
+    shedder = SimpleNamespace(
+        targets=dict.fromkeys(targets), dropping={7: ()} if drops else {}, mode=mode
+    )
     regulator = SimpleNamespace(headroom=HEADROOM)
     return Regulation(*cast("Any", (regulator, shedder, measure, None)))
 
@@ -62,5 +67,6 @@ def test_a_batch_is_learnt_from_once():
 def test_where_no_window_can_be_dropped_it_is_as_planned():
     assert pace(seen(0, 0.5), targets=()) is None
     assert pace(seen(0, 0.5), drops=False) is None
+    assert pace(seen(0, 0.5), mode="monitor") is None
     assert pace() == HEADROOM
     assert pace(seen(0, None)) == HEADROOM

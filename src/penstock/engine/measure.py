@@ -31,6 +31,7 @@ from penstock.control.prior import Prior, taking
 from penstock.control.statistics import Statistics
 from penstock.drops.arrays import Flags
 from penstock.engine.backlog import backlog
+from penstock.engine.kept_rows import micros, share_kept
 from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
@@ -153,8 +154,8 @@ class Measure:
     def _note_time(self, report: Mapping[str, Any]) -> None:
         latest = report.get("eventTime", {}).get("max")
         if latest is not None:
-            micros = _micros(latest)
-            self.newest = max(micros, self.newest or micros)
+            at = micros(latest)
+            self.newest = max(at, self.newest or at)
 
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
@@ -232,7 +233,7 @@ class Measure:
         # Rows that were asked first are no sample of all: what is kept of them is what was ordered.
         whole = self._rows_out(rows, {})
         for one, left in self.kept.get(report["batchId"], {}).items():
-            share = _share(left, report)
+            share = share_kept(left, report)
             flows[graph.names[one]] = replace(
                 flows[graph.names[one]], rows_in=share * sum(whole[i] for i in inputs(one))
             )
@@ -305,24 +306,6 @@ class Measure:
         found = {n: self._seen[node] for n, node in queries.items() if node in self._seen}
         self._seen = {}
         return found
-
-
-def _share(left: float | Flags, report: Mapping[str, Any]) -> float:
-    """The share of its rows that an aggregate got: rows are about as many at any time of a batch.
-
-    Args:
-        left: the share, or the times whose rows it did not get.
-        report: of the batch.
-    """
-    if not isinstance(left, Flags):
-        return left
-    times = report.get("eventTime", {})
-    since, until = (_micros(times[name]) if name in times else 0 for name in ("min", "max"))
-    return 1.0 - left.share(since, max(until, since + 1))
-
-
-def _micros(time: str) -> int:
-    return round(datetime.fromisoformat(time).timestamp() * 1000) * 1000
 
 
 def asides(sources: Sequence[Source]) -> list[Aside]:

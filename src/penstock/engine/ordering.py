@@ -271,8 +271,8 @@ class Ordering:
         Args:
             state: the decisions.
         """
-        droppable = self._droppable(state)
         ones = [a for a in self.part.aggregates if depth(a) == 1 and self._by_window(a)]
+        droppable = self._droppable(state) if ones else state
         return {a: early(droppable, self._level_one([a])) for a in ones}
 
     def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:

@@ -23,6 +23,9 @@ from penstock.planning.sampling import LEAST
 
 _log = logging.getLogger(__name__)
 
+_CHOSEN = 64
+"""Queries among which it is chosen whose windows are kept."""
+
 _KEPT = 200
 """Decisions that are remembered until Spark has told of their batch."""
 
@@ -115,7 +118,8 @@ class Regulation:
         limits = self.regulator.limits
         if limits.wins == "answers" and limits.max_loss is not None:
             return {}
-        return self.shedder.standings()
+        # Of very many queries, coins keep about as many as they should at any moment.
+        return self.shedder.standings() if len(self.shedder.targets) <= _CHOSEN else {}
 
     def _pace(self, batch: int, overhead: float) -> float | None:
         """Seconds of work done in a second of the last batch of which it is known what was dropped.
@@ -128,7 +132,8 @@ class Regulation:
             batch: the one that is ending; if it drops nothing, its own seconds say all.
             overhead: seconds between the control points of two batches that belong to neither.
         """
-        if not self.shedder.targets or batch not in self.shedder.dropping:
+        shedder = self.shedder
+        if not shedder.targets or shedder.mode != "on" or batch not in shedder.dropping:
             return None
         # What was dropped is told when the watermark has moved; until then nothing is known.
         told = (seen for seen in reversed(self.measure.observations) if seen.operators)

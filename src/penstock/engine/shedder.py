@@ -296,11 +296,11 @@ class Shedder:
 
         None where groups drop windows of their own: of those there is a share at every moment.
         """
-        newest = self._newest
+        newest, state = self._newest, self._would or self.state
         if newest is None or any(target.per_group for target in self.targets.values()):
             return {}
         return {
-            name: standing(self.state, target, newest=newest, until=newest + self._ahead)
+            name: standing(state, target, newest=newest, until=newest + self._ahead)
             for name, target in self.targets.items()
         }
 

@@ -141,6 +141,7 @@ class Regulator:
             now: the statistics.
         """
         load = self._workload(ended, now)
+        self._recent.append((ended.rows, ended.collected or ended.seconds))
         batch = self._batch(ended, now, load)
         admitted = self._control.step(batch)
         if not admitted.good and self.last is not None:
@@ -175,7 +176,6 @@ class Regulator:
 
     def _kept(self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload) -> Decision:
         """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches."""
-        self._recent.append((ended.rows, ended.collected or ended.seconds))
         seconds = sum(took for _, took in self._recent)
         rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
         load = self._workload(ended, now, rates)
