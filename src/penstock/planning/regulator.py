@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
-from penstock.control.batches import SeamlessBatches
+from penstock.control.batches import LONGEST, SeamlessBatches
 from penstock.control.snapshot import Snapshot
 from penstock.drops.standing import Standing
 from penstock.network.graph import Graph
@@ -121,7 +121,10 @@ class Regulator:
     last: Decision | None = None
 
     def __post_init__(self) -> None:
-        self._control = SeamlessBatches(self.target, interval=self.interval)
+        pieces = any(one.answers == "subset" for one in self.wants.values())
+        self._control = SeamlessBatches(
+            self.target, interval=self.interval, longest=1.0 if pieces else LONGEST
+        )
         self._keeping = Keeping()
         self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
         self._lasting: deque[float] = deque(maxlen=_LONG)
