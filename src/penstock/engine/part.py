@@ -141,18 +141,6 @@ class Part:
             self.kinds_of_rows.get(a) == "subset" for q in self.asked[source] for a in q.aggregates
         )
 
-    @property
-    def filters(self) -> dict[str, tuple[str, ...]]:
-        """Aggregate → what its rows are asked, of streams whose rows are asked their time too."""
-        return {
-            self.graph.names[a]: question.predicates
-            for source in self.shared.rows
-            if self.asks_times(source)
-            for question in self.asked[source]
-            for a in question.aggregates
-            if a in self.asking
-        }
-
     @cached_property
     def asking(self) -> frozenset[Aggregate]:
         """The aggregates all of whose rows are asked."""

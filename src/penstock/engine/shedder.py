@@ -33,6 +33,7 @@ from penstock.engine.ordering import Ordering
 from penstock.engine.orders import FOLDER, orders_of
 from penstock.engine.part import Part
 from penstock.engine.schema import own_watermark
+from penstock.engine.shed_checks import check_strides, without_identity
 from penstock.engine.shed_record import Mode, Record
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
@@ -94,18 +95,10 @@ class Shedder:
     def _folder(self) -> Folder:
         return Folder(self.checkpoint, FOLDER)
 
-    def _check_identity(self) -> None:
-        """Without an identity equal rows have one random number, and bounds do not hold."""
-        for source in self.part.shared.rows:
-            if not source.identity and self.part.shared.approximates:
-                self._tell(
-                    f"stream {source.name} does not say what tells its rows apart: equal rows are "
-                    "dropped together, and bounds may be too narrow; give it identity="
-                )
-
     def begin(self) -> None:
         """Goes on where the checkpoint ends; the next batch gets its record, unless it has it."""
-        self._check_identity()
+        for problem in without_identity(self.part):
+            self._tell(problem)
         done = [int(n) for n in Folder(self.checkpoint, "commits").names() if n.isdigit()]
         following = max(done, default=-1) + 1
         # What a batch further back had dropped is not all that was: rows may have gone since.
@@ -115,7 +108,7 @@ class Shedder:
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
         self._large, self._in_force = last.large, last.in_force
         self._sizes = dict(last.sizes)
-        self._check_strides()
+        check_strides(self.state, self.targets)
         if done and found == [None, None]:
             self._lost = following
             self._tell(
@@ -126,15 +119,6 @@ class Shedder:
             self._write(following)
         else:
             self._note(orders_of(self._folder.read(str(following))))
-
-    def _check_strides(self) -> None:
-        """Windows that are dropped per group belong to batches of max_gap + 1."""
-        for name, target in self.targets.items():
-            before = {level.stride - 1 for level in self.state.levels.get(name, ())}
-            if before - {target.max_gap}:
-                rule = f"must stay {before.pop()} while windows are dropped per group"
-                hint = "run with drop=0 until the open windows have closed, and change it then"
-                raise UsageError(complaint(f"max_gap of {name}", rule, target.max_gap, hint))
 
     def follow(self, batch: int, newest: int | None, rows: float | None = None) -> None:
         """Writes what the next batch shall do.
