@@ -93,7 +93,7 @@ class Machine:
     slower: float = 1.0
     now: float = 0.0
     collected: float = 1.0
-    before: float = 1.0
+    before: float = 0.0
     batch: int = 0
     state: Decisions = field(default_factory=Decisions)
     newest: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -152,9 +152,7 @@ class Machine:
         newest, before = self.newest[-2], self.newest[-1]
         self.newest.append(begun)
         self.span = max(before - newest, self.span / 2)
-        far = reach(self.collected, took, self.before)
-        ahead = int(max(4.0, far) * self.span * SECOND) or 1
-        newest = int(before * SECOND)
+        newest, ahead = int(before * SECOND), int(4 * self.span * SECOND) or 1
         stands = {
             n: standing(self.state, t, newest=newest, until=newest + ahead)
             for n, t in self.targets.items()
@@ -168,6 +166,7 @@ class Machine:
             standings=stands,
         )
         decision = self.regulator.step(ended, now)
+        ahead = int(max(4.0, reach(ended, self.before)) * self.span * SECOND) or 1
         plan = decision.planned.plan if decision.planned else Plan()
         self.shed.append(bool(plan.windows))
         self.state = advance(
@@ -181,7 +180,7 @@ class Machine:
             by=self.batch,
         )
         self.history.append(self.state)
-        self.before, self.collected = self.collected, took
+        self.before, self.collected = rows, took
         self.batch += 1
 
     def observation(self, rows, share, taken, took):

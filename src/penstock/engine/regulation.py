@@ -52,7 +52,7 @@ class Regulation:
     _seen: tuple[Beat, dict[str, float]] | None = None
     _rates: dict[str, float] = field(default_factory=dict)
     _paced: int = -1
-    _collected: float = 0.0
+    _before: float = 0.0
 
     def decide(self, batch: int) -> None:
         """Says what is dropped from the next batch on.
@@ -67,9 +67,8 @@ class Regulation:
             if ended is None:
                 return
             decision = self.regulator.step(ended, self.measure.statistics.now)
-            collected = ended.collected or 0.0
-            times = reach(collected, ended.seconds + ended.overhead, self._collected)
-            self._collected = collected
+            times = reach(ended, self._before)
+            self._before = sum(ended.rows.values())
             self.shedder.ask(self._plan(decision), times)
         except Exception as error:  # noqa: BLE001 - a stream is not stopped by its controller
             _log.exception("the controller failed at batch %s: the last plan stays", batch)

@@ -283,8 +283,10 @@ class Shedder:
         newest, state = self._newest, self._would or self.state
         if newest is None or any(target.per_group for target in self.targets.values()):
             return {}
+        # How far windows are decided before it is known how far a batch goes says nothing here.
+        ahead = self._ahead if self._span else 1
         return {
-            name: standing(state, target, newest=newest, until=newest + self._ahead)
+            name: standing(state, target, newest=newest, until=newest + ahead)
             for name, target in self.targets.items()
         }
 

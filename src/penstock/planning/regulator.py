@@ -32,7 +32,7 @@ from penstock.planning.taken import Filters
 from penstock.planning.workload import Workload
 
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
-_MARGIN, _FARTHEST = 1.25, 100.0
+_MARGIN, _FARTHEST = 1.5, 100.0
 _BELIEVED = 6  # batches until it is known what the machine can do
 _LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
 _LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
@@ -64,21 +64,23 @@ class Ended:
     standings: Mapping[str, Standing] = field(default_factory=dict)
 
 
-def reach(collected: float, seconds: float, before: float) -> float:
+def reach(ended: Ended, before: float) -> float:
     """How far the rows of the next batch go, in multiples of the last batch that is known of.
 
     When it is decided what batch N + 1 drops, event times are known up to batch N - 1: ahead of
     them are the rows of N, and those that came while it ran. In a burst these are many times more.
 
     Args:
-        collected: seconds in which the rows of batch N came.
-        seconds: since it began.
-        before: seconds in which the rows of batch N - 1 came.
+        ended: batch N.
+        before: rows of batch N - 1.
 
-    >>> reach(2.0, 2.0, 2.0), reach(2.0, 8.0, 2.0)
-    (2.5, 6.25)
+    >>> calm = Ended(rows={"packets": 9.0}, collected=2.0, seconds=2.0)
+    >>> reach(calm, 9.0), reach(replace(calm, seconds=8.0), 9.0)
+    (3.0, 7.5)
     """
-    return min(_FARTHEST, _MARGIN * (collected + seconds) / before) if before > 0 else 0.0
+    rows = sum(ended.rows.values())
+    coming = rows * (ended.seconds + ended.overhead) / ended.collected if ended.collected else rows
+    return min(_FARTHEST, _MARGIN * (rows + coming) / before) if before > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
