@@ -60,8 +60,8 @@ def due(standings: Mapping[str, Standing]) -> list[str]:
     Args:
         standings: of all queries whose windows may be dropped.
 
-    >>> some = {name: Standing(left, False, 10.0, 60.0) for name, left in (("a", 3), ("b", 5))}
-    >>> due(some), due({**some, "c": Standing(5, False, 10.0, 60.0)})
+    >>> some = {name: Standing(left, False, 10.0, 30.0) for name, left in (("a", 3), ("b", 5))}
+    >>> due(some), due({**some, "c": Standing(5, False, 10.0, 30.0)})
     ([], ['a'])
     """
     begin, starts = float("inf"), {}
