@@ -150,3 +150,23 @@ def test_a_query_that_tolerates_no_gap_worth_dropping_for_is_closed_if_nothing_e
     load = network([0.3, 0.9], max_gap=3, capacity=0.5)  # each row is in six windows
     found = plan(load, Moment(standings=standings(load)))
     assert (found.plan.windows, found.plan.closed) == ((), ("q1",))
+
+
+def test_one_is_tried_when_there_is_room_by_the_clock_and_given_up_when_it_is_late():
+    load = network([0.3, 0.5])
+    keeping = Keeping()
+    keeping.note(frozenset({"q0", "q1"}), over=False)
+    for _ in range(30):
+        keeping.look(0.5, ["q0", "q1"])
+        if keeping.trial:
+            break
+        keeping.note(keeping.dropped, over=False)
+    assert keeping.trial == "q0"
+    moment = Moment(standings=standings(load), dropped=keeping.dropped, trial="q0")
+    assert kept(load, moment, 0.1) == {"q0"}  # though it is not believed to fit
+    keeping.look(1.2, ["q0", "q1"])
+    assert keeping.trial == "q0"
+    keeping.look(1.2, ["q0", "q1"])
+    assert keeping.trial is None
+    keeping.look(None, ["q0", "q1"])
+    assert keeping.trial is None

@@ -16,7 +16,7 @@ Tatbul and Zdonik, VLDB 2006, §2.3: the largest total share of answers; here at
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.drops.standing import Standing
 from penstock.planning.taken import Filters, Work
@@ -27,6 +27,9 @@ OVER = 1.05  # and what stays anyway is only looked at when it takes more than t
 _AT_ONCE = 1.25  # twice in a row, or more than this once
 _WAIT = 8  # batches until another query is opened: the work of the last one must be seen first
 _PAUSE, _LONGEST = 10, 160  # batches for which one that had to go is not opened again
+_CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of the target: then one
+_TRIAL = 25  # is tried that is not believed to fit, and for so many batches the clock decides
+_FORGOTTEN = 150  # batches after which it is no longer known what a query cost
 _SOON = 40  # batches after it was opened: it should not have been, and waits twice as long
 
 
@@ -42,6 +45,7 @@ class Moment:
         dropped: names of those whose windows are dropped so far.
         barred: names of those that are not opened now, unless all fit.
         pressed: whether there was too much already one batch ago.
+        trial: name of one that is opened though it is not believed to fit; None for none.
         filters: what rows are asked where they enter.
     """
 
@@ -51,6 +55,7 @@ class Moment:
     dropped: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
     pressed: bool = False
+    trial: str | None = None
     filters: Filters = field(default_factory=dict)
 
 
@@ -81,6 +86,12 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         moment: what else it goes by.
     """
     asked = work.load.queries
+    tried = [n for n in queries if asked[n].name == moment.trial]
+    if tried:
+        # What it takes is not known, or it would not be tried: the clock says whether it fits.
+        rest = [n for n in queries if n not in tried]
+        both = {*chosen(work, rest, capacity, replace(moment, trial=None)), *tried}
+        return [n for n in queries if n in both]
     number = {asked[n].name: n for n in queries}
     alone = {n: work.of([n]) / asked[n].weight for n in queries}
     cheap = sorted(queries, key=lambda n: (alone[n], n))
@@ -112,6 +123,11 @@ class Keeping:
 
     dropped: frozenset[str] = frozenset()
     pressed: bool = False
+    trial: str | None = None
+    _calm: int = 0
+    _late: int = 0
+    _ends: int = 0
+    _seen: dict[str, int] = field(default_factory=dict)
     _step: int = 0
     _wait: int = 0
     _opened: dict[str, int] = field(default_factory=dict)
@@ -124,6 +140,36 @@ class Keeping:
         if self._step < self._wait:
             return self.dropped
         return frozenset(n for n in self.dropped if self._step < self._until.get(n, 0))
+
+    def look(self, lateness: float | None, cheapest: Sequence[str], *, timed: bool = True) -> None:
+        """Tries a query if response times have been far below the target for long.
+
+        What a query costs is only told by batches that have its rows: where none is kept, its cost
+        is as believed, and may never be found out.
+
+        Args:
+            lateness: the response time of the batch that ended over its target, if it is known.
+            cheapest: names of all queries, those first that are believed to take the least work.
+            timed: whether batches tell by now what queries cost.
+        """
+        if timed:
+            self._seen |= dict.fromkeys((n for n in cheapest if n not in self.dropped), self._step)
+        if lateness is None:
+            return
+        self._calm = self._calm + 1 if lateness < _EARLY else 0
+        self._late = self._late + 1 if lateness > 1 else 0
+        if self.trial is not None:
+            if self._late > 1 or self._step >= self._ends:
+                self.trial = None
+        elif self._calm >= _CALM and self._step >= self._wait:
+            long_ago = self._step - _FORGOTTEN
+            free = (
+                n
+                for n in cheapest
+                if n in self.dropped - self.barred and self._seen.get(n, long_ago) <= long_ago
+            )
+            self.trial = next(free, None)
+            self._ends, self._calm = self._step + _TRIAL, 0
 
     def note(self, dropped: frozenset[str], *, over: bool) -> None:
         """What was chosen.

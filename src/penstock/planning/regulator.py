@@ -11,7 +11,7 @@ model; how far that is off, the controller finds out by itself (`control.batches
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
@@ -28,7 +28,7 @@ from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
 from penstock.planning.result import Planned
-from penstock.planning.taken import Filters
+from penstock.planning.taken import Filters, Work
 from penstock.planning.workload import Workload
 
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
@@ -191,6 +191,9 @@ class Regulator:
         capacity = max(lasting * at_once.total, 1e-9)
         self._lasting.append(admitted.lasting * at_once.total)
         short = max(admitted.share * load.total, 1e-9)
+        late = None if ended.response is None else ended.response / self.target
+        timed = now.costs.batches > 0
+        self._keeping.look(late, self._cheapest(load, ended.standings), timed=timed)
         moment = Moment(
             capacity / short,
             max(self._lasting) / short,
@@ -198,6 +201,7 @@ class Regulator:
             self._keeping.dropped,
             self._keeping.barred,
             self._keeping.pressed,
+            self._keeping.trial,
             self.filters,
         )
         made = self._planned(
@@ -206,9 +210,19 @@ class Regulator:
         assert made.planned is not None  # noqa: S101 - it was planned
         found = made.planned.plan
         dropped = {name for drop in found.windows for name in drop.queries} | {*found.closed}
-        over = made.planned.after > capacity * OVER
+        over = made.planned.after > capacity * OVER and self._keeping.trial is None
         self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
         return made
+
+    def _cheapest(self, load: Workload, names: Iterable[str]) -> list[str]:
+        """Queries by the work that each takes alone, for its weight."""
+        work, number = (
+            Work(load, filters=self.filters),
+            {q.name: n for n, q in enumerate(load.queries)},
+        )
+        mine = [number[name] for name in names]
+        found = sorted(mine, key=lambda n: work.of([n]) / load.queries[n].weight)
+        return [load.queries[n].name for n in found]
 
     def _workload(
         self, ended: Ended, now: Snapshot, rates: Mapping[str, float] | None = None
