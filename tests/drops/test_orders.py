@@ -117,3 +117,22 @@ def test_orders_for_groups_survive_a_record_and_without_it_only_suppress() -> No
     # An older record has neither.
     old = {name: of for name, of in made.to_json().items() if name not in ("groups", "floors")}
     assert Orders.from_json(old) == replace(made, groups=(), floors=())
+
+
+@given(decisions(), st.booleans())
+def test_rows_may_go_where_they_enter_though_the_stream_needs_some_of_the_same_time(
+    state: Decisions, large: bool
+) -> None:
+    panes = early(state, [TARGET])
+    asked = ((by_window(panes), ALL_STAY),)
+    made = Orders(3, (by_window(NOTHING),), (ALL_STAY,), (NOTHING,), large=large, asked=asked)
+    assert made.at_streams == (any(panes.flags),)
+    assert made.drops == any(panes.flags)
+    assert made.early == (large and any(panes.flags))
+    assert Orders.from_json(json.loads(json.dumps(made.to_json()))) == made
+    # At random, what a question says is not more than what the stream says.
+    sampled = replace(made, streams=(ALL_STAY,), asked=((at_random(0.1), ALL_STAY),))
+    assert sampled.at_streams == (False,)
+    old = {name: of for name, of in made.to_json().items() if name != "asked"}
+    assert Orders.from_json(old).at_streams == (False,)
+    assert not made.harmless(4).drops

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import penstock as ps
+from penstock.drops.arrays import Flags
+from penstock.drops.orders import at_random, by_window
 from penstock.engine import shedder
 from penstock.engine.asking import plain
+from penstock.engine.orders import wants
 from penstock.engine.part import Part
+from tests.engine.streams import SECOND, START
 from tests.engine.test_early import BATCHES, ROWS, Found, ordered
 from tests.engine.test_shedding import balanced, delivered, start
 
@@ -89,11 +96,80 @@ def test_filters_behind_what_is_computed_are_not_asked(spark: SparkSession, tmp_
     assert plain(kilo.node) == ("host = 'a'",)
 
 
-def test_windows_that_are_dropped_are_not_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+def some_windows(spark: SparkSession, folder: Path, **how: Any) -> tuple[ps.NetworkRun, Found]:
+    """Windows of one query are kept; those of the other are dropped, or rows of it at random."""
+    packet = ps.stream(ordered(spark, folder), event_time="ts", identity="number", name="packets")
+    rare = packet.where("size % 10 = 3 AND host = 'a'").window("10 s")
+    every = packet.window("10 s").by("host").agg(n=ps.count())
+    queries = {
+        "rare": rare.agg(n=ps.count(), b=ps.sum("size")).subset(1000),
+        "all": every.approximate() if "keep" in how else every.subset(1000),
+    }
+    found = Found()
+    run = start(queries, folder / "run", found, **how)
+    run.wait()
+    balanced(run, queries)
+    return run, found
+
+
+@pytest.mark.parametrize("how", [{"drop": {"all": 1.0}}, {"keep": {"all": 0.05}}])
+def test_rows_are_taken_in_only_for_windows_that_are_kept(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(shedder, "LARGE", 1)
+    run, found = some_windows(spark, tmp_path, **how)
+    rows = BATCHES * ROWS
+    # The first batches are not known to be large, and nothing is decided for them.
+    assert run.accounts["rare"]["shed_at_stream"] > 0.4 * rows
+    mine = delivered(found["rare"])
+    assert len(mine) == BATCHES * ROWS // 200 - 1  # all windows but the last, which is open
+    for row in mine:
+        first = round((row["window_start"].timestamp() - START / SECOND) * 20)
+        numbers = [i for i in range(first, first + 200) if i % 10 == 3 and i % 3]
+        assert (row["n"], row["b"]) == (len(numbers), sum(numbers))
+
+
+def test_what_windows_take_in_is_what_was_ordered(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shedder, "LARGE", 1)
+    run, _ = some_windows(spark, tmp_path, drop={"all": 1.0})
+    run.statistics()
+    (part,) = run.parts
+    assert part.measure is not None
+    *_, last = part.measure.observations
+    aggregates = {run.network.graph.names[q]: n for n, q in run.network.graph.queries.items()}
+    taken = {aggregates[n]: f.rows_in for n, f in last.operators.items() if n in aggregates}
+    assert taken["all"] == 0
+    assert 0 <= taken["rare"] <= 0.4 * ROWS  # by one row in 64, of which none may be rare
+    assert last.operators["packets, taken"].rows_in < 0.4 * ROWS  # those, and one in 64
+
+
+def test_who_asks_and_who_does_not(spark: SparkSession, tmp_path: Path) -> None:
     packet = ps.stream(ordered(spark, tmp_path), event_time="ts", identity="number")
-    some = packet.where("host = 'a'").window("10 s").agg(n=ps.count())
-    for kind, asks in ((some.approximate(), True), (some.subset(3), False)):
+    some = packet.where("host = 'a'").window("10 s").by("host").agg(n=ps.count())
+    kinds = [(some.approximate(), True, False), (some.subset(3), True, True)]
+    kinds.append((some.subset(3, per="group"), False, False))
+    for kind, asks, times in kinds:
         network = ps.Network(some=kind)
         (graph,) = network.split.parts
         part = Part(graph, kinds=network.kinds)
         assert part.asks(graph.sources[0]) is asks
+        assert part.asks_times(graph.sources[0]) is times
+
+
+cells = st.tuples(st.integers(-6, 6), st.sampled_from([2, 4, 10]), st.lists(st.booleans()))
+
+
+@given(st.lists(st.tuples(st.booleans(), cells), min_size=1, max_size=5))
+def test_bits_say_which_questions_want_a_row(asked: list[tuple[bool, Any]]) -> None:
+    """The naive twin: each order by itself."""
+    orders = [
+        by_window(Flags(base * step, step, tuple(flags))) if windows else at_random(0.5)
+        for windows, (base, step, flags) in asked
+    ]
+    base, until, step, masks, every = wants(orders)
+    for t in range(-100, 150):
+        mask = masks[(t - base) // step] if base <= t < until else every
+        for j, order in enumerate(orders):
+            assert bool(mask >> j & 1) == (order.needed and not order.dropped.at(t))

@@ -1,4 +1,4 @@
-"""What dropped windows leave of the work, as the regulator is told."""
+"""How fast the machine is, where queries come and go, as the regulator is told."""
 
 from __future__ import annotations
 
@@ -13,36 +13,60 @@ from penstock.control.statistics import Statistics
 from penstock.engine.regulation import Regulation
 
 KINDS = {"packets": "source", "traffic": "aggregate"}
-WHOLE = {"packets": 1000.0, "traffic": 1000.0}
+HEADROOM = 0.8
 
 
-def seen(batch: int, left: float | None) -> Observation:
+def seen(batch: int, left: float | None, seconds: float = 1.0) -> Observation:
     """A batch of which so much went on to the aggregate; None if that is not told."""
     flows = {"packets": Flow(1000), "traffic": Flow(1000 * left)} if left is not None else {}
-    return Observation(batch=batch, seconds=1.0, at=batch, rows={"packets": 1000}, operators=flows)
+    rows = {"packets": 1000}
+    return Observation(batch=batch, seconds=seconds, at=batch, rows=rows, operators=flows)
 
 
-def left(*observations: Observation, targets: tuple[str, ...] = ("traffic",), mode: str = "on"):
+def regulation(
+    *observations: Observation,
+    targets: tuple[str, ...] = ("traffic",),
+    drops: bool = True,
+    mode: str = "on",
+) -> Regulation:
     prior = Prior(fixed=0.5, costs={"packets": 1e-4, "traffic": 9e-4})
     measure = SimpleNamespace(
         observations=list(observations),
         statistics=Statistics(KINDS, ["packets"], ["traffic"], prior=prior),
-        whole=lambda _: WHOLE,
     )
-    shedder = SimpleNamespace(targets=dict.fromkeys(targets), mode=mode)
-    parts = cast("Any", (None, shedder, measure, None))
-    return Regulation(*parts)._left()
+    shedder = SimpleNamespace(
+        targets=dict.fromkeys(targets), dropping={7: ()} if drops else {}, mode=mode
+    )
+    regulator = SimpleNamespace(headroom=HEADROOM)
+    return Regulation(*cast("Any", (regulator, shedder, measure, None)))
 
 
-def test_it_is_the_share_of_the_work_of_the_last_batch_that_is_known():
-    assert left(seen(0, 1.0)) == pytest.approx(1.0)
-    assert left(seen(0, 1.0), seen(1, 0.0)) == pytest.approx(0.1)  # it was read
+def pace(*observations: Observation, **more: Any) -> float | None:
+    return regulation(*observations, **more)._pace(7, 0.0)
+
+
+def test_it_is_the_work_of_the_last_batch_that_is_known_over_its_own_seconds():
+    assert pace(seen(0, 1.0)) == pytest.approx(1.5)
+    assert pace(seen(0, 1.0), seen(1, 0.0, 0.5)) == pytest.approx(0.6 / 0.5)
     # Of the last one it is not told yet what was dropped: that is not nothing.
-    assert left(seen(0, 0.5), seen(1, None)) == pytest.approx(0.55)
+    assert pace(seen(0, 0.5), seen(1, None)) == pytest.approx(1.05)
+
+
+def test_what_passes_between_two_batches_is_part_of_neither():
+    assert regulation(seen(0, 1.0))._pace(7, 0.25) == pytest.approx(1.5 / 0.75)
+
+
+def test_a_batch_is_learnt_from_once():
+    one = regulation(seen(0, 1.0))
+    assert one._pace(7, 0.0) == pytest.approx(1.5)
+    assert one._pace(7, 0.0) == HEADROOM  # nothing new
+    one.measure.observations.append(seen(1, 0.0))
+    assert one._pace(7, 0.0) == pytest.approx(0.6)
 
 
 def test_where_no_window_can_be_dropped_it_is_as_planned():
-    assert left(seen(0, 0.5), targets=()) is None
-    assert left(seen(0, 0.5), mode="monitor") is None
-    assert left() is None
-    assert left(seen(0, None)) is None
+    assert pace(seen(0, 0.5), targets=()) is None
+    assert pace(seen(0, 0.5), drops=False) is None
+    assert pace(seen(0, 0.5), mode="monitor") is None
+    assert pace() == HEADROOM
+    assert pace(seen(0, None)) == HEADROOM

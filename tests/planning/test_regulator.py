@@ -162,6 +162,11 @@ def test_limits_are_checked() -> None:
         Limits(wins="nobody")  # type: ignore[arg-type]
 
 
+def _done(one: Machine, rate: float) -> float:
+    """What the cost model gives for a batch of which a tenth is counted."""
+    return one.statistics.now.costs.predict({"packets": rate, "traffic": 0.1 * rate})
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_windows_that_were_dropped_before_are_no_fast_machine(told: bool) -> None:
     """Nothing is planned to be dropped, and a tenth of the work is left by what was decided."""
@@ -177,7 +182,7 @@ def test_windows_that_were_dropped_before_are_no_fast_machine(told: bool) -> Non
             rows={"packets": rate},
             collected=1.0,
             seconds=FIXED + work,
-            share=work / (rate * (READ + COUNT)) if told else None,
+            pace=_done(one, rate) / (FIXED + work) if told else None,
         )
         decision = one.regulator.step(ended, one.statistics.now)
     headroom = decision.admitted.headroom

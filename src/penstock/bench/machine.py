@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 
 from penstock.control.batches import Q
 
+_MOST = 1000
+"""B where nothing can be kept."""
 WARM = 5
 """Batches of a run before it counts."""
 
@@ -43,6 +46,19 @@ class Machine:
         """The least share of rows that has to go."""
         x = self.dropped / self.kept
         return max(0.0, 1 - (1 / load - x) / (1 - x))
+
+    def max_gap(self, load: float, overlap: int) -> int:
+        """B, for a load to be possible: of each row's windows one in B + 1 stays, with its rows.
+
+        Args:
+            load: in multiples of the capacity.
+            overlap: RANGE over SLIDE.
+
+        >>> Machine(1.0, 1e-6, 1e-7).max_gap(5.0, overlap=12)
+        107
+        """
+        left = 1 - self.least_shed(load)
+        return max(overlap, math.ceil(overlap / left) - 1) if left > 0 else _MOST
 
     def values(self) -> dict[str, float]:
         """Plain values."""

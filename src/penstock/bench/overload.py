@@ -8,6 +8,7 @@ no rows and with many, which are all kept, or all dropped.
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
     shed        the share of rows that no query got
     least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one
+    max_gap     B: what one window in B + 1 has of the rows can just be kept at the highest load
     not given   of the rows that each query asked for, the share that it did not get; a row may be
                 kept for one and dropped on the way to another that needs fewer
 """
@@ -29,18 +30,21 @@ from penstock.bench.arrived import Measured, lost
 from penstock.bench.checked import Checked, checked
 from penstock.bench.feed import RAMP, SLACK, Truth, arriving, begin
 from penstock.bench.machine import Machine, per_row, seconds
-from penstock.bench.packets import WORKLOAD, ours
+from penstock.bench.packets import START, WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
 
 LOADS = (0.8, 2.0, 3.0, 5.0)
 KINDS = ("approximate", "subset")
-MAX_GAP = 400
+OVERLAP = 12
+"""RANGE over SLIDE of the queries, at most."""
 WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
 WARMING, LOOKED = 60, 50
 """Seconds until Java is warm, and of each run that tells what rows cost."""
-FEW, TIMES = 4_000, 3
-"""Rows a second that cost next to nothing; how many times as many come where all are dropped."""
+FEW, NEARLY, TIMES, LEAST = 4_000, 0.7, 2, 1e-7
+"""Rows a second that cost next to nothing, the share of the capacity at which it is measured what a
+row costs, and how many times that come where all are dropped; no row costs less than that, in
+seconds."""
 SETTLE = 20
 """Seconds after the rate is reached until it counts."""
 
@@ -86,6 +90,7 @@ class Overload:
     folder: Path
     say: Say
     runs: int = 0
+    max_gap: int = 1
     begins: list[float] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -94,24 +99,24 @@ class Overload:
         """Runs with next to no rows, with many that are kept, and with many that are dropped.
 
         Args:
-            rate: packets a second.
+            rate: packets a second, to begin with.
         """
-        found = []
-        for what, each, keep, length in (
-            ("warming up", rate, 1.0, WARMING),
-            ("what a batch costs", FEW, 1.0, LOOKED // 2),
-            ("what a row costs that is kept", rate, 1.0, LOOKED),
-            ("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2),
-            ("what a row costs that is dropped", TIMES * rate, NOTHING, LOOKED),
-        ):
+
+        def looked(what: str, each: float, keep: float, length: float) -> list[dict[str, Any]]:
             self.say(what)
-            self._finish(self._start("approximate", each, {"keep": keep}, ramp=20), length)
-            found.append(self.reports)
-        _, few, kept, few_left, dropped = found
-        unloaded = seconds(few)
-        cost = per_row(kept, unloaded)
+            self._finish(self._start("approximate", round(each), {"keep": keep}, ramp=20), length)
+            return self.reports
+
+        warm = looked("warming up", rate, 1.0, WARMING)
+        unloaded = seconds(looked("what a batch costs", FEW, 1.0, LOOKED // 2))
+        # A row costs so little that it is only seen where there are about as many as can be.
+        guess = Machine(unloaded, max(per_row(warm, unloaded), LEAST), 0.0)
+        full = NEARLY * guess.capacity
+        cost = max(per_row(looked("what a row costs", full, 1.0, LOOKED), unloaded), LEAST)
         # With next to no answers a batch takes less time, whatever its rows cost.
-        return Machine(unloaded, cost, min(per_row(dropped, seconds(few_left)), 0.95 * cost))
+        few = seconds(looked("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2))
+        many = looked("what a row costs that is dropped", TIMES * full, NOTHING, LOOKED)
+        return Machine(unloaded, cost, min(per_row(many, few), 0.95 * cost))
 
     def case(
         self, machine: Machine, kind: str, load: float, length: float, *, mode: str
@@ -126,7 +131,7 @@ class Overload:
             mode: "on" or "off".
         """
         rate = round(load * machine.capacity)
-        target = machine.target
+        target, self.max_gap = machine.target, machine.max_gap(max(LOADS), OVERLAP)
         run = self._start(kind, rate, {"latency": f"{target * 1000:.0f} ms", "mode": mode})
         self._finish(run, RAMP + SETTLE + length)
         measured = self._measured(run)
@@ -148,10 +153,12 @@ class Overload:
             "first_s": round(float(np.median(times[: len(times) // 10])), 2),
             "last_s": round(float(np.median(times[-len(times) // 10 :])), 2),
         }
-        errors = self._errors(truth, measured.since)
+        # None of the windows of a subset may be wrong, at whatever time.
+        errors = self._errors(truth, START if kind == "subset" else measured.since)
         found |= {"avg_error": round(errors.mean, 4), "windows": len(errors.errors)}
         found["wrong_rows"] = errors.wrong if kind == "subset" else None
         if kind == "subset":
+            found["max_gap"] = self.max_gap
             found["lost_windows"] = round(lost(run), 4)
         return found
 
@@ -162,7 +169,8 @@ class Overload:
         queries = {}
         for name, query in ours(rows, list(WORKLOAD), slack=SLACK).queries.items():
             assert isinstance(query, ps.WindowQuery)  # noqa: S101 - all of them have windows
-            queries[name] = query.subset(MAX_GAP) if kind == "subset" else query.approximate()
+            gap = self.max_gap
+            queries[name] = query.subset(gap) if kind == "subset" else query.approximate()
 
         def sink(batch: DataFrame, _: int) -> None:
             self.answers += [row.asDict() for row in batch.collect()]
@@ -184,6 +192,6 @@ class Overload:
         return Measured(run, self.reports, self.begins, RAMP + SETTLE)
 
     def _errors(self, truth: Truth, since: float) -> Checked:
-        """Of the windows that were delivered while it was measured."""
+        """Of the windows that were delivered, from a time on."""
         late = [row for row in self.answers if row["window_start"].timestamp() * 1e6 >= since]
         return checked(late, truth)

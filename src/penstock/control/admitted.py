@@ -35,6 +35,17 @@ class Admitted:
         return min(1.0, self.load / self.demand) if self.demand > 0 else 1.0
 
     @property
+    def lasting(self) -> float:
+        """Of the work that comes, what can be done in batch after batch, whatever waits now.
+
+        A decision that holds for long goes by this: a batch that happens to be short has room for
+        more in the next, and one that happens to be long for less.
+        """
+        if self.overload is None:
+            return self.share
+        return min(1.0, 1 / self.overload) if self.overload > 0 else 1.0
+
+    @property
     def sheds(self) -> bool:
         """Whether anything is dropped."""
         return self.keep < 1.0

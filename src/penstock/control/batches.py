@@ -34,7 +34,8 @@ _GAIN = 0.5  # of the error of one batch that the next makes good
 _WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
 _LEAST = 0.05  # nor shorter than this share of the target
 _TRIM = 0.15  # of the distance to the target that is made good by each batch
-_TRIMMED = (0.7, 1.1)
+_LATE = 3.0  # times that, where a batch was late
+_TRIMMED, LONGEST = 0.7, 1.1  # of the target, at least and at most
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
 
@@ -46,6 +47,8 @@ class SeamlessBatches:
         target: for the 95th percentile of response times, in seconds.
         interval: of the trigger, in seconds; 0 if batches follow each other at once.
         headroom: what is believed before the first batch that counts.
+        longest: how far above the target one may aim, where response times stay below it; 1 where
+            that is because what is dropped comes in large pieces.
         warmup: batches at the start that are not learnt from. In them, and until the delay that
             they have caused is over, only what cannot end well is shed.
 
@@ -61,6 +64,7 @@ class SeamlessBatches:
         *,
         interval: float = 0.0,
         headroom: float = 1.0,
+        longest: float = LONGEST,
         warmup: int = 3,
     ) -> None:
         positive("target", target)
@@ -71,7 +75,7 @@ class SeamlessBatches:
         self._pace = Pace(headroom)
         self._warmup = warmup
         self._patient = True
-        self._trim = 1.0
+        self._trim, self._longest = 1.0, longest
         self._let_pass = 0
         self._last: Admitted | None = None
 
@@ -96,8 +100,11 @@ class SeamlessBatches:
         last = self._last
         held = self._best(batch) > _WORK * batch.fixed / self.headroom  # else no trim would help
         if batch.response and held and last is not None and FLOOR < last.keep < 1:
-            trim = self._trim * (self.target / batch.response) ** _TRIM
-            self._trim = min(max(trim, _TRIMMED[0]), _TRIMMED[1])
+            # One that is late counts more than one that is early: a target is for nearly all rows,
+            # and where batches vary it must be their mean that is below it.
+            pull = _TRIM * (_LATE if batch.response > self.target else 1.0)
+            trim = self._trim * (self.target / batch.response) ** pull
+            self._trim = min(max(trim, _TRIMMED), self._longest)
 
     def _best(self, batch: Batch) -> float:
         """d*: how long a batch should take when there is too much, in seconds."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,7 @@ _IN_A_ROW = 2
 _HELD = 4
 _OFF = 0.25  # by a quarter, and by twice the noise
 _ALIKE = 0.15
+_ROWS = 0.01  # of what batches take is for their rows, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ class CostModel:
     def _fit(self) -> Fit:
         ages = np.arange(len(self._seconds))[::-1]
         work = np.array(self._counts).reshape(-1, self._believed.size) * self._believed
-        return fit(work, np.array(self._seconds), self._fade**ages, self.prior.spreads)
+        found = fit(work, np.array(self._seconds), self._fade**ages, self.prior.spreads)
+        return replace(found, factors=_not_free(work, found.factors))
 
     def _restate(self, change: float) -> None:
         """What was remembered took so many times as long on the machine as it is now."""
@@ -164,3 +166,24 @@ class CostModel:
             noise=found.noise,
             batches=self._seen,
         )
+
+
+def _not_free(work: Floats, factors: Floats) -> Floats:
+    """The factors, with some of the fixed cost as costs of rows where these would cost nothing.
+
+    While a stream brings as many rows in each batch, nothing tells the two apart, and an accident
+    may say that rows are free: then a burst would be seen by nobody.
+
+    Args:
+        work: a row per batch, a column per cost; the first is the fixed one.
+        factors: of each cost.
+    """
+    if not len(work):
+        return factors
+    mean = work.mean(axis=0)
+    rows, believed = float(mean[1:] @ factors[1:]), float(mean[1:].sum())
+    missing = _ROWS * float(mean @ factors) - rows
+    if missing <= 0 or believed <= 0:
+        return factors
+    less = max(0.0, factors[0] - missing / mean[0])
+    return np.concatenate([[less], factors[1:] + missing / believed])

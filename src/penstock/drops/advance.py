@@ -6,9 +6,10 @@
             opened, or 6 in a row would be missing   dropped instead
 
 One coin falls for each batch of B windows. It is a function of the seed and the number of the
-batch, so a batch whose coin said keep is dropped as soon as p rises above it, and a p that falls
-brings nothing back. Whatever p does, a window is dropped only if no more than B in a row are then
-missing, on both sides of it.
+batch, so a batch whose coin said keep is dropped as soon as p rises above it. A p that falls brings
+no dropped window back; but of a batch only those windows are dropped that the next rows can be in,
+so the rest of it is kept then. Whatever p does, a window is dropped only if no more than B in a row
+are then missing, on both sides of it.
 
 Tatbul and Zdonik, VLDB 2006, §3.4.
 """
@@ -63,7 +64,7 @@ def advance(
     >>> state = advance(Decisions(), Plan(windows=(drop,)), targets, seed=0, watermark=None,
     ...                 newest=5, ahead=60, by=1)
     >>> [(run.first, run.last, run.revoked) for run in state.runs("n")]
-    [(0, 0, True), (1, 1, False), (3, 4, False), (6, 7, False)]
+    [(0, 0, True), (1, 1, False), (3, 4, False), (6, 6, False)]
     """
     state = _forget(state, targets, watermark)
     if newest is None:

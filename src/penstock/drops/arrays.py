@@ -47,6 +47,23 @@ class Flags:
         i = (t - self.base) // self.step
         return 0 <= i < len(self.flags) and self.flags[i]
 
+    def share(self, since: int, until: int) -> float:
+        """The share of a stretch of time that is dropped.
+
+        Args:
+            since: in microseconds.
+            until: later, in microseconds.
+
+        >>> Flags(10, 5, (True, False, True)).share(5, 25)
+        0.5
+        """
+        dropped = 0
+        for i, flag in enumerate(self.flags):
+            begin = self.base + i * self.step
+            if flag:
+                dropped += max(0, min(until, begin + self.step) - max(since, begin))
+        return dropped / (until - since)
+
 
 def early(state: Decisions, targets: Iterable[Target]) -> Flags:
     """The panes of which every row may be dropped: all windows of all these queries with it are.

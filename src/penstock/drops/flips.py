@@ -13,8 +13,6 @@ from penstock.windows import first_wid
 
 _DEBT = 4
 """Batches' worth of opened windows that are made up for later: p may have fallen since."""
-_FAR = 10_000
-"""Units that a batch of windows may reach beyond what the next rows can be in."""
 
 
 class Flips:
@@ -29,8 +27,9 @@ class Flips:
         # Windows that end by `newest` have most of their rows: giving them up would save nothing.
         self.low = min(units.unit(first_wid(newest, one.window)) for one, units in pairs)
         high = max(units.unit(last_of(until, one)) for one, units in pairs)
-        whole = (high // drop.batch + 1) * drop.batch
-        self.stop = max(self.low, min(whole, high + _FAR))
+        # No further than rows can come: what begins later has lost none, and can still be decided
+        # otherwise, though the coin of its batch has fallen.
+        self.stop = max(self.low, high + 1)
         self._marks = [
             Marks(
                 units.windows(self.low).start - one.max_gap - 1,

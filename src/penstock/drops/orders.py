@@ -115,6 +115,8 @@ class Orders:
         groups: of each query that is dropped per group, in the order of their folds.
         floors: of each fold with a floor, the thresholds of its buckets; none where it has none.
         in_force: of each aggregate with approximate answers, which windows may have lost rows.
+        asked: of each stream, the order of those that ask its rows the same before they enter; none
+            where rows are not asked.
     """
 
     batch: int
@@ -126,17 +128,26 @@ class Orders:
     groups: tuple[GroupOrder, ...] = ()
     floors: tuple[tuple[int, ...], ...] = ()
     in_force: tuple[tuple[Span, ...], ...] = ()
+    asked: tuple[tuple[Order, ...], ...] = ()
 
     @property
     def drops(self) -> bool:
         """Whether there may be rows that do not stay everywhere."""
-        placed = any(order.drops for order in (*self.streams, *self.folds))
+        placed = any(self.at_streams) or any(order.drops for order in self.folds)
         return placed or any(order.drops for order in self.groups) or any(self.floors)
 
     @property
     def early(self) -> bool:
         """Whether rows are dropped before the watermark looks at them."""
-        return self.large and not self.counts_only and any(one.drops for one in self.streams)
+        return self.large and not self.counts_only and any(self.at_streams)
+
+    @property
+    def at_streams(self) -> tuple[bool, ...]:
+        """Of each stream, whether rows may be dropped where they enter."""
+        asked = self.asked or ((),) * len(self.streams)
+        by_window = (any(one.needed and one.drops for one in some) for some in asked)
+        plain = (order.drops for order in self.streams)
+        return tuple(a or b for a, b in zip(plain, by_window, strict=True))
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
@@ -157,6 +168,7 @@ class Orders:
             "groups": [order.values() for order in self.groups],
             "floors": [list(some) for some in self.floors],
             "in_force": [[span.values() for span in some] for some in self.in_force],
+            "asked": [[_order(order) for order in some] for some in self.asked],
         }
 
     @classmethod
@@ -173,6 +185,7 @@ class Orders:
                 groups=tuple(map(GroupOrder.of, values.get("groups", ()))),
                 floors=tuple(tuple(map(int, some)) for some in values.get("floors", ())),
                 in_force=tuple(tuple(map(span_of, some)) for some in values.get("in_force", ())),
+                asked=tuple(tuple(map(_order_of, some)) for some in values.get("asked", ())),
             )
         except (LookupError, TypeError, ValueError) as error:
             raise RecordDamaged(complaint("orders", "must be whole", values)) from error

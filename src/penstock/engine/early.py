@@ -22,7 +22,7 @@ from penstock.engine import arrivals
 from penstock.engine.asking import Question, knows_before_parsing
 from penstock.engine.frame import CHANCE, MARK
 from penstock.engine.operators import as_column
-from penstock.engine.orders import at_stream, below, chance, is_small, stays
+from penstock.engine.orders import at_stream, below, chance, is_small, stays, wanting
 from penstock.engine.progress import watermarked
 from penstock.engine.results import rows_of
 from penstock.engine.schema import OURS, own_watermark
@@ -31,7 +31,7 @@ from penstock.engine.tally import ONE_IN
 from penstock.network.operators import Source
 from penstock.sources.kafka import KEPT, Kafka
 
-_ASKS = f"{OURS}asks"
+_ASKS, _WANTS = f"{OURS}asks", f"{OURS}wants"
 NEVER = -1
 """The random number of a row that is never dropped: it is below every threshold."""
 
@@ -47,6 +47,7 @@ class Entrance:
         sampled: whether all that is dropped is dropped at random.
         metric: the name under which rows are counted; None if Spark tells how many come.
         asked: what rows are asked besides their random number.
+        timed: whether they are asked also in which windows they are.
     """
 
     source: Source
@@ -55,6 +56,7 @@ class Entrance:
     sampled: bool
     metric: str | None
     asked: Sequence[Question] = ()
+    timed: bool = False
 
     def rows(self) -> DataFrame:
         """The rows with their watermark, counted, and fewer of them in a large batch."""
@@ -104,14 +106,23 @@ class Entrance:
             # for each question, if it were sure that this is the same each time.
             asks = mark["early"] & (F.spark_partition_id() >= 0)
             wanted = self._wanted(mark, u) | in_sample(u)
-            left = left.select("*", asks.alias(_ASKS)).where(
+            more = [asks.alias(_ASKS)]
+            if self.timed:
+                t = F.unix_micros(F.col(quoted(time)))
+                more.append(F.when(asks, wanting(mark, self.number, t)).alias(_WANTS))
+            left = left.select("*", *more).where(
                 F.when(F.col(_ASKS), wanted).otherwise(F.lit(True))
             )
-        return left.drop(MARK, CHANCE, _ASKS)
+        return left.drop(MARK, CHANCE, _ASKS, _WANTS)
 
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""
-        asked = (q.holds(u < below(mark, self.number, i)) for i, q in enumerate(self.asked))
+        asked = []
+        for i, question in enumerate(self.asked):
+            stays = u < below(mark, self.number, i)
+            if self.timed:
+                stays |= F.col(_WANTS).bitwiseAND(F.lit(1 << i).cast("bigint")) != 0
+            asked.append(question.holds(stays))
         return reduce(Column.__or__, asked, u == NEVER)
 
 

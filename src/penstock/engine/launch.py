@@ -104,7 +104,7 @@ def _launched(
         if wanted.latency is not None:
             wants = settings_of(part.kinds)
             folds = [[graph.names[a] for a in fold.aggregates] for fold in part.shared.folds]
-            how = pulse.interval, wanted.limits, folds
+            how = pulse.interval, wanted.limits, folds, _filters(part)
             regulator = Regulator(graph, wants, wanted.latency, *how)
             regulation = Regulation(regulator, shedder, measure, pulse)
     chronicle = Chronicle(part, pulse, shedder, regulation, ledger)
@@ -116,6 +116,18 @@ def _launched(
     if not _ends(trigger):
         rehearsal.start()
     return RunningPart(run, part, names, control, rehearsal)
+
+
+def _filters(part: Part) -> dict[str, tuple[str, ...]]:
+    """Aggregate → what its rows are asked, of streams whose rows are asked their time too."""
+    return {
+        part.graph.names[a]: question.predicates
+        for source in part.shared.rows
+        if part.asks_times(source)
+        for question in part.asked[source]
+        for a in question.aggregates
+        if a in part.asking
+    }
 
 
 def _controlled(part: Part, deliver: Write, sinks: Mapping[str, Sink], control: Control) -> Write:

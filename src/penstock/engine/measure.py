@@ -29,7 +29,9 @@ from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
 from penstock.control.prior import Prior, taking
 from penstock.control.statistics import Statistics
+from penstock.drops.arrays import Flags
 from penstock.engine.backlog import backlog
+from penstock.engine.kept_rows import micros, share_kept
 from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
@@ -77,7 +79,7 @@ class Measure:
         last: what Spark says of the batch before this one.
         dropping: batch that may have dropped rows → of each stream, whether it did so there.
         kept: batch that asks rows what they are before it takes them in → of each aggregate, the
-            share of its rows that it keeps.
+            share of its rows that it keeps, or the times whose rows it does not.
     """
 
     part: Part
@@ -89,7 +91,7 @@ class Measure:
     newest: int | None = None
     last: dict[str, Any] | None = None
     dropping: Mapping[int, Sequence[bool]] = field(default_factory=dict)
-    kept: Mapping[int, Mapping[Aggregate, float]] = field(default_factory=dict)
+    kept: Mapping[int, Mapping[Aggregate, float | Flags]] = field(default_factory=dict)
     _next_look: float = field(init=False)
     _waiting: dict[str, Any] | None = None
     _since: list[Mapping[str, Any]] = field(default_factory=list)
@@ -113,10 +115,14 @@ class Measure:
     def _taking(self) -> list[Source]:
         """The streams whose rows are taken in for nobody yet.
 
-        Where rows are asked first who wants them, all that one costs is a cost of who does.
+        Where rows are asked first who wants them, all that one costs is a cost of who does; not
+        so where queries come and go, and a row costs less for who comes when others want it too.
         """
         sheds = self.part.shared_sheds
-        return [s for s in self.part.shared.rows if not self.part.asks(s)] if sheds else []
+        some = (
+            s for s in self.part.shared.rows if not self.part.asks(s) or self.part.asks_times(s)
+        )
+        return list(some) if sheds else []
 
     @property
     def due(self) -> bool:
@@ -148,9 +154,8 @@ class Measure:
     def _note_time(self, report: Mapping[str, Any]) -> None:
         latest = report.get("eventTime", {}).get("max")
         if latest is not None:
-            at = datetime.fromisoformat(latest)
-            micros = round(at.timestamp() * 1000) * 1000
-            self.newest = max(micros, self.newest or micros)
+            at = micros(latest)
+            self.newest = max(at, self.newest or at)
 
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
@@ -227,7 +232,8 @@ class Measure:
         }
         # Rows that were asked first are no sample of all: what is kept of them is what was ordered.
         whole = self._rows_out(rows, {})
-        for one, share in self.kept.get(report["batchId"], {}).items():
+        for one, left in self.kept.get(report["batchId"], {}).items():
+            share = share_kept(left, report)
             flows[graph.names[one]] = replace(
                 flows[graph.names[one]], rows_in=share * sum(whole[i] for i in inputs(one))
             )
@@ -245,14 +251,6 @@ class Measure:
             operators=flows if dropped is not None else {},
             queries=self._answers(),
         )
-
-    def whole(self, seen: Observation) -> dict[str, float]:
-        """Operator → the rows that it would have worked on in a batch, had none been dropped."""
-        out, graph = self._rows_out(seen.rows, {}), self.part.graph
-        found = {
-            graph.names[one]: self._rows_in(one, seen.rows, out, {}) for one in graph.operators
-        }
-        return found | {taking(source.name): seen.rows[source.name] for source in self._taking}
 
     def _rows_in(
         self, one: Operator, rows: Mapping[str, float], out: Mapping[Operator, float], lost: Lost

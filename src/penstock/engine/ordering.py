@@ -175,6 +175,16 @@ class Ordering:
                 for a in shared.folds[i].aggregates
             ]
             streams.append(before([folds[i] for i in mine], flags_of(self._level_one(by_windows))))
+        asked = tuple(
+            tuple(
+                before(
+                    [folds[i] for i in one.folds],
+                    flags_of(self._level_one([a for a in one.aggregates if self._by_window(a)])),
+                )
+                for one in self.part.asked[source]
+            )
+            for source in shared.rows
+        )
         windows = [NOTHING] * (len(shared.aggregates) + 1)
         for name, target in self.skippable.items():
             node = self.part.graph.queries[name]
@@ -187,7 +197,7 @@ class Ordering:
             if fold.kind == PER_GROUP
         )
         places = tuple(streams), tuple(folds), tuple(windows)
-        made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors))
+        made = Orders(batch, *places, groups=tuple(groups), floors=tuple(floors), asked=asked)
         return replace(made, counts_only=mode == "monitor", large=known.large)
 
     def _in_force(
@@ -251,6 +261,19 @@ class Ordering:
                 own = found.get(label[aggregate], ()) if asked else None
                 found[label[aggregate]] = droppable_below(aggregate.query.spec, uppers, own)
         return replace(state, dropped=found)
+
+    def _by_window(self, aggregate: Aggregate) -> bool:
+        return self.part.kinds_of_rows.get(aggregate) == "subset"
+
+    def needed(self, state: Decisions) -> dict[Aggregate, Flags]:
+        """Of each aggregate over a stream whose windows may be dropped, what need not come to it.
+
+        Args:
+            state: the decisions.
+        """
+        ones = [a for a in self.part.aggregates if depth(a) == 1 and self._by_window(a)]
+        droppable = self._droppable(state) if ones else state
+        return {a: early(droppable, self._level_one([a])) for a in ones}
 
     def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:
         names = self.part.graph.names

@@ -9,6 +9,7 @@ each look would make Java objects, which cost more than the rest of a row that i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,10 +18,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from penstock.drops.arrays import Flags
-from penstock.drops.arrays_per_group import Thresholds
+from penstock.drops.arrays_per_group import ALL, Thresholds
+from penstock.drops.cells import MOST
 from penstock.drops.coins import HASH_BITS
 from penstock.drops.group_orders import GroupOrder
-from penstock.drops.orders import Order, Orders, suppress_all
+from penstock.drops.orders import ALL_STAY, Order, Orders, suppress_all
 from penstock.drops.sealed import unseal
 from penstock.engine.files import Folder
 from penstock.errors import RecordDamaged, UsageError
@@ -35,6 +37,13 @@ TYPE = (
 )
 _FIELDS = dict(part.split(": ") for part in _ORDER.split(", "))
 _SAMPLED = ("below", "since")
+_WANTS = {
+    "wants_from": "bigint",
+    "wants_until": "bigint",
+    "wants_step": "bigint",
+    "wants": "array<bigint>",
+    "wants_else": "bigint",
+}
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
 _SPAN = "struct<after: bigint, until: bigint, weight: double>"
@@ -101,16 +110,69 @@ def top_fields(asking: Asking, sampled: Sequence[int]) -> list[str]:
     for i, questions in enumerate(asking):
         fields += [f"{name}_{i}: {of}" for name, of in _FIELDS.items()]
         fields += [f"{_asked(i, j)}: bigint" for j in range(len(questions))]
+        if by_time(questions, sampled):
+            fields += [f"{name}_{i}: {of}" for name, of in _WANTS.items()]
     return fields
+
+
+def by_time(questions: Sequence[Sequence[int]], sampled: Sequence[int]) -> bool:
+    """Whether some who ask want rows for their time, and not only for their number.
+
+    Args:
+        questions: to the rows of a stream.
+        sampled: the numbers of the folds whose rows are dropped at random.
+    """
+    return any(fold not in sampled for folds in questions for fold in folds)
 
 
 def top_row(orders: Orders, asking: Asking, sampled: Sequence[int]) -> list[Any]:
     """What is told of the streams, and of the folds whose rows are dropped at random."""
     row = [getattr(orders.folds[fold], name) for fold in sampled for name in _SAMPLED]
-    for one, questions in zip(orders.streams, asking, strict=True):
-        row += _order(one)
+    drops = orders.at_streams
+    for i, (one, questions) in enumerate(zip(orders.streams, asking, strict=True)):
+        row += drops[i], *_order(one)[1:]
         row += [max(orders.folds[fold].below for fold in folds) for folds in questions]
+        if by_time(questions, sampled):
+            # A record that does not say who wants what was written by another version.
+            asked = orders.asked[i] if orders.asked else (ALL_STAY,) * len(questions)
+            row += wants(asked)
     return row
+
+
+def wants(asked: Sequence[Order]) -> tuple[Any, ...]:
+    """Cells of time, with a bit for each question that wants rows for their time, as `_WANTS`.
+
+    Args:
+        asked: the order of those who ask each question.
+    """
+    every = sum(1 << j for j, order in enumerate(asked) if order.needed or order.below == ALL)
+    some = [order.dropped for order in asked if order.needed and any(order.dropped.flags)]
+    if not some:
+        return 0, 0, 1, [], every
+    base = min(flags.base for flags in some)
+    step = math.gcd(*(n for flags in some for n in (flags.step, flags.base - base)))
+    until = max(flags.base + len(flags.flags) * flags.step for flags in some)
+    if (until - base) // step > MOST:
+        return 0, 0, 1, [], every  # so none of them is dropped here, but on the way
+    masks = [every] * ((until - base) // step)
+    for j, order in enumerate(asked):
+        for i in range(len(masks)) if order.needed and order.below < ALL else ():
+            masks[i] &= ~(1 << j) if order.dropped.at(base + i * step) else -1
+    return base, until, step, masks, every
+
+
+def wanting(mark: Column, stream: int, t: Column) -> Column:
+    """The questions that want a row for its time, as bits; all of them where it has none.
+
+    Args:
+        mark: from `late_watermark`.
+        stream: its number.
+        t: its event time, in microseconds.
+    """
+    base, until, step, masks, every = (mark[f"{name}_{stream}"] for name in _WANTS)
+    inside = (t >= base) & (t < until)
+    cell = F.call_function("div", t - base, step).cast("int")
+    return F.coalesce(F.when(inside, F.get(masks, cell)), every)
 
 
 def at_fold(mark: Column, number: int) -> dict[str, Column]:

@@ -121,10 +121,11 @@ class Part:
         kinds = {kind for a, kind in self.kinds_of_rows.items() if source in upstream(a)}
         sampled = all(map(is_sampled, kinds))
         metric = None if as_read or self.metric is None else arriving(self.metric, number)
-        return Entrance(source, number, self.late, sampled, metric, self._asked[source]).rows()
+        asked, timed = self.asked[source], self.asks_times(source)
+        return Entrance(source, number, self.late, sampled, metric, asked, timed).rows()
 
     @cached_property
-    def _asked(self) -> dict[Source, tuple[Question, ...]]:
+    def asked(self) -> dict[Source, tuple[Question, ...]]:
         """What the rows of each stream are asked; `shared` is made of these rows."""
         ones = [a for a in self.aggregates if depth(a) == 1]
         folds = folded(grouped(ones, self.kinds_of_rows), self.folding)
@@ -132,7 +133,13 @@ class Part:
 
     def asks(self, source: Source) -> bool:
         """Whether a large batch asks the rows of a stream what they are before it takes them in."""
-        return bool(self._asked[source])
+        return bool(self.asked[source])
+
+    def asks_times(self, source: Source) -> bool:
+        """Whether it asks them also in which windows they are."""
+        return any(
+            self.kinds_of_rows.get(a) == "subset" for q in self.asked[source] for a in q.aggregates
+        )
 
     @cached_property
     def asking(self) -> frozenset[Aggregate]:

@@ -12,15 +12,19 @@ import logging
 from dataclasses import dataclass, field
 
 from penstock.drops.plan import Arc, Plan, RandomDrop
+from penstock.drops.standing import Standing
 from penstock.engine.backlog import rows_of_batch
 from penstock.engine.measure import Measure
 from penstock.engine.pulse import Beat, Pulse, response
 from penstock.engine.shedder import Shedder
 from penstock.network.operators import inputs
-from penstock.planning.regulator import Decision, Ended, Regulator
+from penstock.planning.regulator import Decision, Ended, Regulator, reach
 from penstock.planning.sampling import LEAST
 
 _log = logging.getLogger(__name__)
+
+_CHOSEN = 64
+"""Queries among which it is chosen whose windows are kept."""
 
 _KEPT = 200
 """Decisions that are remembered until Spark has told of their batch."""
@@ -47,6 +51,8 @@ class Regulation:
     problems: list[str] = field(default_factory=list)
     _seen: tuple[Beat, dict[str, float]] | None = None
     _rates: dict[str, float] = field(default_factory=dict)
+    _paced: int = -1
+    _before: float = 0.0
 
     def decide(self, batch: int) -> None:
         """Says what is dropped from the next batch on.
@@ -61,7 +67,9 @@ class Regulation:
             if ended is None:
                 return
             decision = self.regulator.step(ended, self.measure.statistics.now)
-            self.shedder.ask(self._plan(decision))
+            times = reach(ended, self._before)
+            self._before = sum(ended.rows.values())
+            self.shedder.ask(self._plan(decision), times)
         except Exception as error:  # noqa: BLE001 - a stream is not stopped by its controller
             _log.exception("the controller failed at batch %s: the last plan stays", batch)
             self.problems.append(
@@ -96,26 +104,46 @@ class Regulation:
             overhead=overhead,
             response=response(0.95, began, collected or 0.0, now + overhead, 0.0),
             dropped=self.shedder.mode == "on",
-            share=self._left(),
+            pace=self._pace(batch, overhead),
+            standings=self._standings(),
         )
 
-    def _left(self) -> float | None:
-        """The share of the work that was left in the last batch of which it is known.
+    def _standings(self) -> dict[str, Standing]:
+        """Of the queries whose windows are all dropped or all kept for now.
 
-        Windows that were dropped stay so, whatever is planned since: where there are any, the plan
-        does not tell what a batch has to do.
+        Where answers win over the target and say which share of windows may be lost, that is a
+        share in the long run, and coins see to it.
         """
-        if not self.shedder.targets or self.shedder.mode != "on":
+        limits = self.regulator.limits
+        if limits.wins == "answers" and limits.max_loss is not None:
+            return {}
+        # Of very many queries, coins keep about as many as they should at any moment.
+        return self.shedder.standings() if len(self.shedder.targets) <= _CHOSEN else {}
+
+    def _pace(self, batch: int, overhead: float) -> float | None:
+        """Seconds of work done in a second of the last batch of which it is known what was dropped.
+
+        Windows that were dropped stay so, and queries come and go between two plans: where there
+        are any, a plan does not tell what the batch that is ending had to do, nor does the batch
+        before it. So what one has done is held against the seconds that the same one took.
+
+        Args:
+            batch: the one that is ending; if it drops nothing, its own seconds say all.
+            overhead: seconds between the control points of two batches that belong to neither.
+        """
+        shedder = self.shedder
+        if not shedder.targets or shedder.mode != "on" or batch not in shedder.dropping:
             return None
         # What was dropped is told when the watermark has moved; until then nothing is known.
         told = (seen for seen in reversed(self.measure.observations) if seen.operators)
         seen = next(told, None)
-        if seen is None:
-            return None
-        costs, whole = self.measure.statistics.now.costs, self.measure.whole(seen)
-        done = costs.predict({name: flow.rows_in for name, flow in seen.operators.items()})
-        all_of_it = costs.predict(whole) - costs.fixed
-        return min(1.0, max(0.0, (done - costs.fixed) / all_of_it)) if all_of_it > 0 else None
+        if seen is None or seen.batch <= self._paced:
+            return self.regulator.headroom
+        self._paced = seen.batch
+        rows = {name: flow.rows_in for name, flow in seen.operators.items()}
+        took = max(seen.seconds - overhead, seen.seconds / 2)
+        done = self.measure.statistics.now.costs.predict(rows)
+        return done / took if took > 0 and done > 0 else self.regulator.headroom
 
     def _note_rates(self, last: Beat | None) -> None:
         """The rows that the last batch took, in a second of the time in which they came."""

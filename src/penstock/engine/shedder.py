@@ -17,12 +17,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.drops.advance import advance
+from penstock.drops.arrays import Flags
 from penstock.drops.decisions import Decisions
 from penstock.drops.floors import Buckets
 from penstock.drops.in_force import Span
 from penstock.drops.orders import Orders
 from penstock.drops.plan import Plan
 from penstock.drops.skip import skip
+from penstock.drops.standing import SPAN, Standing, standing
 from penstock.drops.targets import Target
 from penstock.drops.upstream import both, missing
 from penstock.engine.backlog import rows_of_batch
@@ -31,6 +33,7 @@ from penstock.engine.ordering import Ordering
 from penstock.engine.orders import FOLDER, orders_of
 from penstock.engine.part import Part
 from penstock.engine.schema import own_watermark
+from penstock.engine.shed_checks import check_strides, without_identity
 from penstock.engine.shed_record import Mode, Record
 from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
@@ -45,7 +48,7 @@ _KEPT = 100
 LARGE = 200 * ONE_IN
 """Rows of a batch, from which on enough are in the sample to tell how far the stream is."""
 
-_AHEAD = 4
+_AHEAD = 4.0
 """Windows are decided so many times as far ahead as a batch has gone."""
 
 
@@ -60,8 +63,8 @@ class Shedder:
         mode: whether rows are dropped, or only counted as if, or neither.
         seed: of all coins.
         dropping: batch that may drop rows → of each stream, whether rows are dropped there.
-        kept: batch that asks rows what they are before it takes them in → of each aggregate that
-            is sampled, the share of its rows that it keeps.
+        kept: batch that asks rows what they are before it takes them in → of each aggregate, the
+            share of its rows that it keeps, or the times whose rows it does not.
         floor: what is dropped at least, whatever else is asked; as a plan of many nodes wants it.
         upstream: the windows that nodes upstream have dropped, by query; None if there are none.
     """
@@ -74,13 +77,14 @@ class Shedder:
     state: Decisions = field(default_factory=Decisions)
     problems: list[str] = field(default_factory=list)
     dropping: dict[int, tuple[bool, ...]] = field(default_factory=dict)
-    kept: dict[int, dict[Aggregate, float]] = field(default_factory=dict)
+    kept: dict[int, dict[Aggregate, float | Flags]] = field(default_factory=dict)
     floor: Plan = field(default_factory=Plan)
     upstream: Callable[[], Mapping[str, Iterable[tuple[int, int]]]] | None = None
     _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
     _skip: int | None = None
+    _times: float = _AHEAD
     _lost: int | None = None
     _large: bool = False
     _sizes: dict[str, Buckets] = field(default_factory=dict)
@@ -91,18 +95,10 @@ class Shedder:
     def _folder(self) -> Folder:
         return Folder(self.checkpoint, FOLDER)
 
-    def _check_identity(self) -> None:
-        """Without an identity equal rows have one random number, and bounds do not hold."""
-        for source in self.part.shared.rows:
-            if not source.identity and self.part.shared.approximates:
-                self._tell(
-                    f"stream {source.name} does not say what tells its rows apart: equal rows are "
-                    "dropped together, and bounds may be too narrow; give it identity="
-                )
-
     def begin(self) -> None:
         """Goes on where the checkpoint ends; the next batch gets its record, unless it has it."""
-        self._check_identity()
+        for problem in without_identity(self.part):
+            self._tell(problem)
         done = [int(n) for n in Folder(self.checkpoint, "commits").names() if n.isdigit()]
         following = max(done, default=-1) + 1
         # What a batch further back had dropped is not all that was: rows may have gone since.
@@ -112,7 +108,7 @@ class Shedder:
         self._newest, self._span, self._lost = last.newest, last.span, last.lost
         self._large, self._in_force = last.large, last.in_force
         self._sizes = dict(last.sizes)
-        self._check_strides()
+        check_strides(self.state, self.targets)
         if done and found == [None, None]:
             self._lost = following
             self._tell(
@@ -123,15 +119,6 @@ class Shedder:
             self._write(following)
         else:
             self._note(orders_of(self._folder.read(str(following))))
-
-    def _check_strides(self) -> None:
-        """Windows that are dropped per group belong to batches of max_gap + 1."""
-        for name, target in self.targets.items():
-            before = {level.stride - 1 for level in self.state.levels.get(name, ())}
-            if before - {target.max_gap}:
-                rule = f"must stay {before.pop()} while windows are dropped per group"
-                hint = "run with drop=0 until the open windows have closed, and change it then"
-                raise UsageError(complaint(f"max_gap of {name}", rule, target.max_gap, hint))
 
     def follow(self, batch: int, newest: int | None, rows: float | None = None) -> None:
         """Writes what the next batch shall do.
@@ -152,15 +139,20 @@ class Shedder:
                 f"the plan of batch {batch + 1} cannot be written, it drops nothing: {error}"
             )
 
-    def ask(self, plan: Plan) -> None:
-        """Takes another plan, for the next batch that is not decided yet."""
+    def ask(self, plan: Plan, reach: float = 0.0) -> None:
+        """Takes another plan, for the next batch that is not decided yet.
+
+        Args:
+            plan: what to drop.
+            reach: how many times as far as a batch windows are decided ahead, at least.
+        """
         for drop in plan.windows:
             for name in drop.queries:
                 _known(name, self.targets, "the window drop")
         for name in plan.closed:
             _known(name, self.targets, "closed")
         with self._lock:
-            self.plan = plan
+            self.plan, self._times = plan, max(_AHEAD, reach)
 
     def skip_to(self, time: int) -> None:
         """Gives up all windows that begin before a time, from the next batch on.
@@ -261,17 +253,42 @@ class Shedder:
 
     def _note(self, orders: Orders) -> None:
         if orders.drops:
-            self.dropping[orders.batch] = tuple(order.drops for order in orders.streams)
+            self.dropping[orders.batch] = orders.at_streams
         if orders.early:
             folds = zip(self.part.shared.folds, orders.folds, strict=True)
+            needed = self.ordering.needed(self.state)
             self.kept[orders.batch] = {
-                aggregate: order.keep
+                aggregate: needed.get(aggregate, order.keep)
                 for fold, order in folds
                 for aggregate in fold.aggregates
                 if aggregate in self.part.asking
             }
         for notes in (self.dropping, self.kept):
             notes.pop(orders.batch - _KEPT, None)
+
+    @property
+    def _ahead(self) -> int:
+        """How far beyond the newest row windows are decided, in microseconds."""
+        if not self._span:
+            # It is not known how far a batch goes: as many windows as may be missing.
+            targets = self.targets.values()
+            return max((min(t.max_gap, SPAN) * t.window.slide for t in targets), default=1) or 1
+        return max(round(self._times * self._span), 1)
+
+    def standings(self) -> dict[str, Standing]:
+        """How the queries stand whose windows may be dropped.
+
+        None where groups drop windows of their own: of those there is a share at every moment.
+        """
+        newest, state = self._newest, self._would or self.state
+        if newest is None or any(target.per_group for target in self.targets.values()):
+            return {}
+        # How far windows are decided before it is known how far a batch goes says nothing here.
+        ahead = self._ahead if self._span else 1
+        return {
+            name: standing(state, target, newest=newest, until=newest + ahead)
+            for name, target in self.targets.items()
+        }
 
     def _advanced(self, state: Decisions, plan: Plan, batch: int, mark: int | None) -> Decisions:
         return advance(
@@ -281,7 +298,7 @@ class Shedder:
             seed=self.seed,
             watermark=mark or None,
             newest=self._newest,
-            ahead=max(_AHEAD * self._span, 1),
+            ahead=self._ahead,
             by=batch,
         )
 

@@ -8,7 +8,7 @@ from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.planning.expected import expected_error
 from penstock.planning.levels import Roles, never_shed
 from penstock.planning.placement import Placement, governed
-from penstock.planning.reasons import closed_because, too_much, why_random, why_windows
+from penstock.planning.reasons import closed_because, too_much, why_now, why_random, why_windows
 from penstock.planning.result import Outcome, Planned
 from penstock.planning.subset import Dropped, Option
 from penstock.planning.workload import Workload
@@ -35,7 +35,8 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
         numbers = _standing_on(load, roles, option)
         lost |= dict.fromkeys(numbers, p)
         names = tuple(load.queries[n].name for n in numbers)
-        why, span = why_windows(load, option, p, names), option.span
+        span = option.span
+        why = (why_windows if option.queries is None else why_now)(load, option, p, names)
         for a in load.parents[option.node]:
             for arc in _arcs(load, a, option.node):
                 drops.append(WindowDrop(arc, span.range, span.slide, p, option.batch, names))
@@ -107,6 +108,8 @@ def _neediest(load: Workload, roles: Roles) -> list[int]:
 
 def _standing_on(load: Workload, roles: Roles, option: Option) -> list[int]:
     """The queries whose windows a drop takes."""
+    if option.queries is not None:
+        return list(option.queries)
     nodes, waiting = {option.node}, [option.node]
     while waiting:
         more = [child for child in load.children[waiting.pop()] if child not in nodes]

@@ -9,11 +9,15 @@ placement    random drops, for all others                                       
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.planning.keeping import Moment
+from penstock.planning.kept import Kept
 from penstock.planning.levels import Roles, costliest, levels
 from penstock.planning.outcome import planned
 from penstock.planning.placement import Placement, sampled
@@ -27,11 +31,13 @@ TOLERABLE = 0.1
 tenth of the rows where even that many have a greater one."""
 
 
-def plan(load: Workload) -> Planned:
+def plan(load: Workload, moment: Moment | None = None) -> Planned:
     """The plan that keeps the load within the capacity with the smallest loss.
 
     Args:
         load: the network with its statistics.
+        moment: of a running network: then queries are chosen whose windows are kept now. Without
+            it, a plan says which share of the windows of each is dropped in the long run.
 
     >>> from penstock.planning.asked import Asked, Node
     >>> nodes = (Node("packets", cost=0.0, rate=100.0), Node("web", (0,), cost=0.02))
@@ -39,16 +45,56 @@ def plan(load: Workload) -> Planned:
     >>> found.plan.random, found.before, found.after
     ((RandomDrop(arc=Arc(after='packets', before='web'), keep=0.5),), 2.0, 1.0)
     """
+    if moment is not None:
+        return _at_moment(load, moment)
     roles = levels(load)
-    situation = _Situation.of(load, roles)
+    situation = _Situation.of(load, roles, _choices(load, roles))
     if situation.excess <= 0:
         return planned(load, roles, _nothing(load), Dropped())
     if situation.excess > situation.most:
-        roles = _admitted(load, roles)
-        situation = _Situation.of(load, roles)
+        roles = _admitted(load, roles, _choices)
+        situation = _Situation.of(load, roles, _choices(load, roles))
     windows = situation.choices.for_load(situation.for_windows)
     capacity = load.capacity - situation.streams + windows.saved
     return planned(load, roles, sampled(load, situation.demand, capacity), windows)
+
+
+def _at_moment(load: Workload, moment: Moment) -> Planned:
+    lasting = replace(load, capacity=load.capacity * moment.ratio)
+    roles = levels(lasting)
+
+    def choices(of: Workload, some: Roles) -> Kept:
+        return Kept(of, some.windows, (*some.sampled, *some.whole), moment)
+
+    if not roles.sampled and not roles.windows:
+        return planned(load, roles, _nothing(load), Dropped())
+    at_best = replace(load, capacity=load.capacity * max(moment.ratio, moment.admits))
+    situation = _Situation.of(at_best, roles, choices(at_best, roles))
+    if situation.excess > situation.most:
+        roles = _admitted(at_best, roles, choices)
+    situation = _Situation.of(lasting, roles, choices(lasting, roles))
+    windows = situation.choices.for_load(situation.for_windows)
+    capacity = load.capacity - situation.streams + windows.saved
+    if not roles.sampled:
+        capacity = float(load.total)  # nothing is left to be sampled
+    return planned(load, roles, sampled(load, situation.demand, capacity), windows)
+
+
+class _Windows(Protocol):
+    """The window drops that there are."""
+
+    def most(self) -> Dropped:
+        """Those that save the most."""
+
+    def for_load(self, needed: float) -> Dropped:
+        """Those that save so many seconds per second."""
+
+
+def _choices(load: Workload, roles: Roles) -> Choices:
+    only = (load.spread(dict.fromkeys(roles.windows, 1.0)) > 0) & (
+        load.spread(dict.fromkeys([*roles.sampled, *roles.whole], 1.0)) == 0
+    )
+    return Choices(load, roles.windows, only.tolist())
 
 
 @dataclass(frozen=True)
@@ -66,7 +112,7 @@ class _Situation:
     """
 
     demand: Floats
-    choices: Choices = field(repr=False)
+    choices: _Windows = field(repr=False)
     streams: float
     excess: float
     by_samples: float
@@ -74,12 +120,8 @@ class _Situation:
     weights: tuple[float, float]
 
     @classmethod
-    def of(cls, load: Workload, roles: Roles) -> _Situation:
+    def of(cls, load: Workload, roles: Roles, choices: _Windows) -> _Situation:
         demand = load.spread(roles.wanted(load))
-        only = (load.spread(dict.fromkeys(roles.windows, 1.0)) > 0) & (
-            load.spread(dict.fromkeys([*roles.sampled, *roles.whole], 1.0)) == 0
-        )
-        choices = Choices(load, roles.windows, only.tolist())
         some: NDArray[np.bool_] = np.isfinite(demand) & (demand > 0)
         weight = [
             float(np.mean([load.queries[n].weight for n in numbers] or [1.0]))
@@ -113,13 +155,16 @@ class _Situation:
         return min(self.by_windows, max(share, self.excess - self.by_samples))
 
 
-def _admitted(load: Workload, roles: Roles) -> Roles:
+def _admitted(
+    load: Workload, roles: Roles, choices: Callable[[Workload, Roles], _Windows]
+) -> Roles:
     """As few queries as possible are closed, the costliest first, of those that want windows."""
     order = costliest(load, roles)
     low, high = 0, len(order)
     while low < high:
         middle = (low + high) // 2
-        situation = _Situation.of(load, roles.without(order[:middle]))
+        left = roles.without(order[:middle])
+        situation = _Situation.of(load, left, choices(load, left))
         if situation.excess <= situation.most:
             high = middle
         else:

@@ -73,6 +73,15 @@ def why_windows(load: Workload, option: Option, p: float, queries: Sequence[str]
     return f"{where}{whose}, all of one kind; {early}; it saves {saved} of the load"
 
 
+def why_now(load: Workload, option: Option, p: float, queries: Sequence[str]) -> str:  # noqa: ARG001
+    """Why the windows of a query are dropped for now."""
+    saved = share(option.saves / load.total)
+    return (
+        f"with {', '.join(queries)} there is more work than fits at this moment; what is kept "
+        f"takes less for its weight; until it is opened again this saves {saved} of the load"
+    )
+
+
 def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
     """Why queries are closed."""
     windows = _windows(load) if roles.not_admitted else {}

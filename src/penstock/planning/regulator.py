@@ -10,22 +10,32 @@ model; how far that is off, the controller finds out by itself (`control.batches
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
-from penstock.control.batches import SeamlessBatches
+from penstock.control.batches import LONGEST, SeamlessBatches
 from penstock.control.snapshot import Snapshot
+from penstock.drops.standing import Standing
 from penstock.network.graph import Graph
 from penstock.network.operators import depth
 from penstock.network.settings import QuerySettings
 from penstock.planning.assume import workload
+from penstock.planning.keeping import OVER, Keeping, Moment
 from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
 from penstock.planning.result import Planned
+from penstock.planning.taken import Filters, Work
 from penstock.planning.workload import Workload
+
+_RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
+_MARGIN, _FARTHEST = 1.5, 100.0
+_BELIEVED = 6  # batches until it is known what the machine can do
+_LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
+_LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +49,9 @@ class Ended:
         overhead: seconds until the next one begins.
         response: the 95th percentile of its response times, in seconds; None if nobody knows.
         dropped: whether what had been planned for it was dropped, and not only counted.
-        share: of the work of its rows, what was left of it; None if that is what was planned.
+        pace: seconds of work, by the cost model, that were done in a second of the last batch of
+            which it is known what was dropped; None where that is what was planned.
+        standings: of each query whose windows may be dropped, how it stands.
     """
 
     rows: Mapping[str, float]
@@ -48,7 +60,27 @@ class Ended:
     overhead: float = 0.0
     response: float | None = None
     dropped: bool = True
-    share: float | None = None
+    pace: float | None = None
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+
+
+def reach(ended: Ended, before: float) -> float:
+    """How far the rows of the next batch go, in multiples of the last batch that is known of.
+
+    When it is decided what batch N + 1 drops, event times are known up to batch N - 1: ahead of
+    them are the rows of N, and those that came while it ran. In a burst these are many times more.
+
+    Args:
+        ended: batch N.
+        before: rows of batch N - 1.
+
+    >>> calm = Ended(rows={"packets": 9.0}, collected=2.0, seconds=2.0)
+    >>> reach(calm, 9.0), reach(replace(calm, seconds=8.0), 9.0)
+    (3.0, 7.5)
+    """
+    rows = sum(ended.rows.values())
+    coming = rows * (ended.seconds + ended.overhead) / ended.collected if ended.collected else rows
+    return min(_FARTHEST, _MARGIN * (rows + coming) / before) if before > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +109,7 @@ class Regulator:
         interval: of the trigger, in seconds; 0 if batches follow each other at once.
         limits: what answers may suffer, and what wins if that is not enough.
         folds: the names of aggregates that are computed together, and so keep the same rows.
+        filters: of the aggregates of streams whose rows are asked where they enter, what they ask.
         last: the decision that is in force.
     """
 
@@ -86,10 +119,24 @@ class Regulator:
     interval: float = 0.0
     limits: Limits = field(default_factory=Limits)
     folds: Sequence[Sequence[str]] = ()
+    filters: Filters = field(default_factory=dict)
     last: Decision | None = None
 
     def __post_init__(self) -> None:
-        self._control = SeamlessBatches(self.target, interval=self.interval)
+        pieces = any(one.answers == "subset" for one in self.wants.values())
+        self._control = SeamlessBatches(
+            self.target, interval=self.interval, longest=1.0 if pieces else LONGEST
+        )
+        self._keeping = Keeping()
+        self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
+        self._lasting: deque[float] = deque(maxlen=_LONG)
+        self._late = 0
+        self._steps = 0
+
+    @property
+    def headroom(self) -> float:
+        """Seconds of work that a second of the clock does."""
+        return self._control.headroom
 
     def step(self, ended: Ended, now: Snapshot) -> Decision:
         """What the next batch shall drop.
@@ -99,25 +146,92 @@ class Regulator:
             now: the statistics.
         """
         load = self._workload(ended, now)
+        self._recent.append((ended.rows, ended.collected or ended.seconds))
         batch = self._batch(ended, now, load)
         admitted = self._control.step(batch)
         if not admitted.good and self.last is not None:
             self.last = replace(self.last, admitted=admitted)  # the last plan that made sense
+        elif ended.standings and self._is_serious(admitted, ended):
+            self.last = self._kept(admitted, ended, now, load)
+        elif self._waits(ended):
+            self.last = Decision(admitted)
         elif admitted.sheds:
             capacity = max(admitted.share * load.total, 1e-9)
-            self.last = self._planned(admitted, replace(load, capacity=capacity))
+            self.last = self._planned(admitted, replace(load, capacity=capacity), plan)
         else:
             self.last = Decision(admitted)
         return self.last
 
-    def _planned(self, admitted: Admitted, load: Workload) -> Decision:
-        found, notes = within(self.limits, load, plan)
+    def _planned(self, admitted: Admitted, load: Workload, how: Callable[..., Planned]) -> Decision:
+        found, notes = within(self.limits, load, how)
         return Decision(admitted, found, (*found.notes, *notes))
 
-    def _workload(self, ended: Ended, now: Snapshot) -> Workload:
+    def _is_serious(self, admitted: Admitted, ended: Ended) -> bool:
+        """Whether windows may have to go: by beliefs alone none does, while rows are in time."""
+        self._steps += 1
+        if self._keeping.dropped:
+            return True
+        return admitted.sheds and not self._waits(ended)
+
+    def _waits(self, ended: Ended) -> bool:
+        """Whether it is too early to give up windows, where there is nothing else to give up."""
+        late = ended.response is None or ended.response > self.target
+        only = all(one.answers == "subset" for one in self.wants.values())
+        return bool(ended.standings) and only and not late and self._steps <= _BELIEVED
+
+    def _kept(self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload) -> Decision:
+        """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches."""
+        seconds = sum(took for _, took in self._recent)
+        rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
+        load = self._workload(ended, now, rates)
+        lasting = admitted.lasting
+        self._late = self._late + 1 if admitted.share < _LATE * lasting else 0
+        if self._late > 1:
+            lasting = (lasting + admitted.share) / 2
+        capacity = max(lasting * at_once.total, 1e-9)
+        self._lasting.append(admitted.lasting * at_once.total)
+        short = max(admitted.share * load.total, 1e-9)
+        late = None if ended.response is None else ended.response / self.target
+        timed = now.costs.batches > 0
+        self._keeping.look(late, self._cheapest(load, ended.standings), timed=timed)
+        moment = Moment(
+            capacity / short,
+            max(self._lasting) / short,
+            ended.standings,
+            self._keeping.dropped,
+            self._keeping.barred,
+            self._keeping.pressed,
+            self._keeping.trial,
+            self.filters,
+        )
+        made = self._planned(
+            admitted, replace(load, capacity=short), lambda some: plan(some, moment)
+        )
+        assert made.planned is not None  # noqa: S101 - it was planned
+        found = made.planned.plan
+        dropped = {name for drop in found.windows for name in drop.queries} | {*found.closed}
+        over = made.planned.after > capacity * OVER and self._keeping.trial is None
+        self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
+        return made
+
+    def _cheapest(self, load: Workload, names: Iterable[str]) -> list[str]:
+        """Queries by the work that each takes alone, for its weight."""
+        work, number = (
+            Work(load, filters=self.filters),
+            {q.name: n for n, q in enumerate(load.queries)},
+        )
+        mine = [number[name] for name in names]
+        found = sorted(mine, key=lambda n: work.of([n]) / load.queries[n].weight)
+        return [load.queries[n].name for n in found]
+
+    def _workload(
+        self, ended: Ended, now: Snapshot, rates: Mapping[str, float] | None = None
+    ) -> Workload:
         known = Known.of(now, groups="all")
-        if ended.collected:
-            known = known.at({name: rows / ended.collected for name, rows in ended.rows.items()})
+        if rates is None and ended.collected:
+            rates = {name: rows / ended.collected for name, rows in ended.rows.items()}
+        if rates is not None:
+            known = known.at(rates)
         exact = {n: of for n, of in self.graph.queries.items() if n not in self.wants}
         never = Known(hardness=dict.fromkeys(exact, float("inf")))
         # Of rows, a sample would be an answer: they are held by a gap that no sample can promise.
@@ -125,7 +239,9 @@ class Regulator:
             n: QuerySettings(n, 1.0, "subset", 1, {}) for n, of in exact.items() if not depth(of)
         }
         wants = {**self.wants, **rows}
-        found, _ = workload(self.graph, known.but(never), wants, folds=self.folds)
+        # Rows that are asked where they enter are there for those that want them, also in a fold.
+        folds = [one for one in self.folds if not all(name in self.filters for name in one)]
+        found, _ = workload(self.graph, known.but(never), wants, folds=folds)
         return found
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:
@@ -136,13 +252,14 @@ class Regulator:
         share = 1.0
         if ended.dropped and self.last is not None and self.last.planned is not None:
             share = self.last.planned.after / self.last.planned.before
-        if ended.share is not None:
-            share = ended.share
+        nominal = now.costs.fixed + rows * cost * share
+        if ended.pace is not None:
+            nominal = ended.pace * ended.seconds
         return Batch(
             rows=rows,
             collected=ended.collected,
             seconds=ended.seconds,
-            nominal=now.costs.fixed + rows * cost * share,
+            nominal=nominal,
             fixed=now.costs.fixed,
             cost=cost,
             dropped=reading,

@@ -39,6 +39,7 @@ class Option:
         saves: seconds per second if all windows were dropped.
         costs: seconds per second that the drop takes.
         weight: of the queries whose windows it drops, together.
+        queries: their numbers; None for all that stand on the node.
     """
 
     node: int
@@ -46,6 +47,7 @@ class Option:
     saves: float
     costs: float
     weight: float
+    queries: tuple[int, ...] | None = None
 
     @property
     def batch(self) -> int:

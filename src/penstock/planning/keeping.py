@@ -1,0 +1,189 @@
+"""Which queries are kept now: at every moment the work of those whose windows are kept must fit.
+
+    work │          ░░░ web            a coin for each query would have all of them now, and none
+         │▒▒▒▒▒▒▒▒▒▒▒▒▒ tcp            then; windows are longer than any latency target, so what is
+         │█████████████ dns            too much for a minute is too late for a minute
+         └───────────── time
+
+Kept are those that take the least work for their weight, as many as fit; those that are kept
+already before others, for a window that is given up half way was work for nothing. One that has
+not been answered for long comes before all: of those that must have a window before B are missing,
+the last moment to begin is found from the last deadline backwards, so that they come one by one.
+
+Tatbul and Zdonik, VLDB 2006, §2.3: the largest total share of answers; here at every moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.drops.standing import Standing
+from penstock.planning.taken import Filters, Work
+
+_ROOM = 0.9  # of the capacity: what is opened must fit with so much,
+_FIT = 0.95  # what stays when some have to go with so much,
+OVER = 1.05  # and what stays anyway is only looked at when it takes more than this,
+_AT_ONCE = 1.25  # twice in a row, or more than this once
+_WAIT = 8  # batches until another query is opened: the work of the last one must be seen first
+_PAUSE, _LONGEST = 10, 160  # batches for which one that had to go is not opened again
+_CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of the target: then one
+_TRIAL = 25  # is tried that is not believed to fit, and for so many batches the clock decides
+_FORGOTTEN = 150  # batches after which it is no longer known what a query cost
+_SOON = 40  # batches after it was opened: it should not have been, and waits twice as long
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the choice goes by, besides the load.
+
+    Args:
+        ratio: of the capacity that lasts to that of the next batch alone.
+        admits: of the capacity by which queries are closed to that of the next batch alone: what a
+            tolerance promises is not given up for a few batches that are late.
+        standings: of each query whose windows may be dropped.
+        dropped: names of those whose windows are dropped so far.
+        barred: names of those that are not opened now, unless all fit.
+        pressed: whether there was too much already one batch ago.
+        trial: name of one that is opened though it is not believed to fit; None for none.
+        filters: what rows are asked where they enter.
+    """
+
+    ratio: float = 1.0
+    admits: float = 1.0
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+    barred: frozenset[str] = frozenset()
+    pressed: bool = False
+    trial: str | None = None
+    filters: Filters = field(default_factory=dict)
+
+
+def due(standings: Mapping[str, Standing]) -> list[str]:
+    """The queries that must be kept now if none is to miss more than it tolerates, in order.
+
+    Args:
+        standings: of all queries whose windows may be dropped.
+
+    >>> some = {name: Standing(left, False, 10.0, 30.0) for name, left in (("a", 3), ("b", 5))}
+    >>> due(some), due({**some, "c": Standing(5, False, 10.0, 30.0)})
+    ([], ['a'])
+    """
+    begin, starts = float("inf"), {}
+    for name in sorted(standings, key=lambda name: (-standings[name].deadline, name)):
+        begin = min(standings[name].deadline, begin - standings[name].length)
+        starts[name] = begin
+    return sorted((name for name, at in starts.items() if at <= 0), key=lambda name: starts[name])
+
+
+def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) -> list[int]:
+    """The numbers of the queries that are kept.
+
+    Args:
+        work: of any set of them.
+        queries: the numbers of those whose windows may be dropped.
+        capacity: seconds per second for these queries and the others.
+        moment: what else it goes by.
+    """
+    asked = work.load.queries
+    tried = [n for n in queries if asked[n].name == moment.trial]
+    if tried:
+        # What it takes is not known, or it would not be tried: the clock says whether it fits.
+        rest = [n for n in queries if n not in tried]
+        both = {*chosen(work, rest, capacity, replace(moment, trial=None)), *tried}
+        return [n for n in queries if n in both]
+    number = {asked[n].name: n for n in queries}
+    alone = {n: work.of([n]) / asked[n].weight for n in queries}
+    cheap = sorted(queries, key=lambda n: (alone[n], n))
+    now = [n for n in cheap if asked[n].name not in moment.dropped]
+    must = [number[name] for name in due(moment.standings) if name in number]
+    limit = capacity * (OVER if moment.pressed else _AT_ONCE)
+    kept = list(now)
+    if not set(must) <= set(now) or work.of(now) > limit:
+        kept = []
+        for n in must:
+            # One that is held has work to do whatever is planned; the others may have to wait.
+            if moment.standings[asked[n].name].held or work.of([*kept, n]) <= capacity:
+                kept.append(n)
+        for n in now:
+            if n not in kept and work.of([*kept, n]) <= _FIT * capacity:
+                kept.append(n)
+    if work.of(queries) <= _FIT * capacity:
+        return list(queries)
+    for n in cheap:
+        free = n not in kept and asked[n].name not in moment.barred
+        if free and work.of([*kept, n]) <= _ROOM * capacity:
+            kept.append(n)
+    return [n for n in queries if n in kept]
+
+
+@dataclass
+class Keeping:
+    """Remembers from batch to batch what was chosen, so that it is not chosen anew in each."""
+
+    dropped: frozenset[str] = frozenset()
+    pressed: bool = False
+    trial: str | None = None
+    _calm: int = 0
+    _late: int = 0
+    _ends: int = 0
+    _seen: dict[str, int] = field(default_factory=dict)
+    _step: int = 0
+    _wait: int = 0
+    _opened: dict[str, int] = field(default_factory=dict)
+    _pause: dict[str, int] = field(default_factory=dict)
+    _until: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def barred(self) -> frozenset[str]:
+        """The queries that are not opened now."""
+        if self._step < self._wait:
+            return self.dropped
+        return frozenset(n for n in self.dropped if self._step < self._until.get(n, 0))
+
+    def look(self, lateness: float | None, cheapest: Sequence[str], *, timed: bool = True) -> None:
+        """Tries a query if response times have been far below the target for long.
+
+        What a query costs is only told by batches that have its rows: where none is kept, its cost
+        is as believed, and may never be found out.
+
+        Args:
+            lateness: the response time of the batch that ended over its target, if it is known.
+            cheapest: names of all queries, those first that are believed to take the least work.
+            timed: whether batches tell by now what queries cost.
+        """
+        if timed:
+            self._seen |= dict.fromkeys((n for n in cheapest if n not in self.dropped), self._step)
+        if lateness is None:
+            return
+        self._calm = self._calm + 1 if lateness < _EARLY else 0
+        self._late = self._late + 1 if lateness > 1 else 0
+        if self.trial is not None:
+            if self._late > 1 or self._step >= self._ends:
+                self.trial = None
+        elif self._calm >= _CALM and self._step >= self._wait:
+            long_ago = self._step - _FORGOTTEN
+            free = (
+                n
+                for n in cheapest
+                if n in self.dropped - self.barred and self._seen.get(n, long_ago) <= long_ago
+            )
+            self.trial = next(free, None)
+            self._ends, self._calm = self._step + _TRIAL, 0
+
+    def note(self, dropped: frozenset[str], *, over: bool) -> None:
+        """What was chosen.
+
+        Args:
+            dropped: names of the queries whose windows are dropped from now on.
+            over: whether those that are kept take more than lasts.
+        """
+        self._step += 1
+        for name in self.dropped - dropped:
+            self._opened[name] = self._step
+            self._wait = self._step + _WAIT
+        for name in dropped - self.dropped:
+            soon = self._step - self._opened.get(name, -_SOON) < _SOON
+            pause = min(_LONGEST, 2 * self._pause.get(name, _PAUSE)) if soon else _PAUSE
+            self._pause[name], self._until[name] = pause, self._step + pause
+        self.dropped, self.pressed = dropped, over

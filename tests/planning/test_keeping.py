@@ -1,0 +1,172 @@
+"""Which queries are kept now: they fit, nobody waits longer than tolerated, and few change."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.control.prior import taking
+from penstock.drops.standing import Standing
+from penstock.planning.asked import Asked, Node, Window
+from penstock.planning.keeping import Keeping, Moment, chosen, due
+from penstock.planning.planner import plan
+from penstock.planning.taken import Work, conjuncts, covered
+from penstock.planning.workload import Workload
+
+FAR = Standing(1000, False, 10.0, 60.0)
+
+
+def network(costs, shares=None, *, max_gap=50, capacity=1.0):
+    """One aggregate for each cost, behind a filter of its own; a row in a second."""
+    shares = shares or [1.0] * len(costs)
+    nodes = [Node("packets", cost=0.0, rate=1.0), Node(taking("packets"), (0,), 0.1)]
+    queries = []
+    for i, (cost, share) in enumerate(zip(costs, shares, strict=True)):
+        nodes.append(Node(f"filter {i}", (1,), 0.0, share))
+        window = Window(60, 10, i)
+        nodes.append(Node(f"q{i}", (len(nodes) - 1,), cost, aggregate=True, window=window))
+        queries.append(Asked(f"q{i}", len(nodes) - 1, answers="subset", max_gap=max_gap))
+    return Workload(tuple(nodes), tuple(queries), capacity=capacity)
+
+
+def standings(load, **some):
+    return {query.name: some.get(query.name, FAR) for query in load.queries}
+
+
+def kept(load, moment, capacity):
+    numbers = range(len(load.queries))
+    return {load.queries[n].name for n in chosen(Work(load), list(numbers), capacity, moment)}
+
+
+costs = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
+
+
+@given(costs, st.floats(0.05, 4.0))
+def test_what_is_kept_fits_and_no_other_of_as_many_queries_would_take_less(some, capacity):
+    load = network(some)
+    found = kept(load, Moment(standings=standings(load)), capacity)
+    work = Work(load)
+    numbers = [n for n in range(len(some)) if load.queries[n].name in found]
+    everything = work.of(range(len(some)))
+    # While nothing was dropped before, a little more than fits is let be.
+    assert not numbers or work.of(numbers) <= capacity or everything <= 1.25 * capacity
+    if len(numbers) < len(some):
+        of_as_many = (work.of(those) for those in combinations(range(len(some)), len(numbers)))
+        assert work.of(numbers) <= min(of_as_many) + 1e-9
+        more = combinations(range(len(some)), len(numbers) + 1)
+        assert min(map(work.of, more)) > 0.89 * capacity
+
+
+@given(costs, st.floats(0.05, 4.0), st.data())
+def test_those_that_are_kept_stay_as_long_as_they_fit(some, capacity, data):
+    load = network(some)
+    names = [query.name for query in load.queries]
+    dropped = frozenset(data.draw(st.sets(st.sampled_from(names))))
+    now = [n for n, name in enumerate(names) if name not in dropped]
+    found = kept(load, Moment(standings=standings(load), dropped=dropped), capacity)
+    if Work(load).of(now) <= 1.25 * capacity:
+        assert set(names) - dropped <= found
+
+
+def test_one_that_has_waited_long_comes_first():
+    load = network([0.3, 0.5])
+    moment = Moment(standings=standings(load), dropped=frozenset({"q1"}))
+    assert kept(load, moment, 0.65) == {"q0"}
+    late = standings(load, q1=Standing(0, False, 10.0, 60.0))
+    assert kept(load, Moment(standings=late, dropped=frozenset({"q1"})), 0.65) == {"q1"}
+    # One that does not fit waits, until the tolerance itself keeps a window.
+    assert kept(load, Moment(standings=late, dropped=frozenset({"q1"})), 0.55) == {"q0"}
+    held = standings(load, q1=Standing(0, True, 10.0, 60.0))
+    assert kept(load, Moment(standings=held, dropped=frozenset({"q1"})), 0.55) == {"q1"}
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), min_size=1, max_size=6))
+def test_those_that_are_due_can_still_come_one_after_the_other(some):
+    """The naive twin: seconds one by one; nobody else need begin now if none is due."""
+    every = {f"q{i}": Standing(left, False, 1.0, float(n)) for i, (left, n) in enumerate(some)}
+    order = sorted(some)
+    # Begun in the order of their deadlines from one second on, each is in time.
+    at, in_time = 1, True
+    for left, length in order:
+        in_time &= at <= left
+        at += length
+    if not due(every):
+        assert in_time or any(left < 1 for left, _ in some)
+
+
+def test_a_query_that_had_to_go_waits_and_each_time_longer():
+    keeping = Keeping()
+    waits = []
+    for _ in range(3):
+        keeping.note(frozenset({"a"}), over=False)
+        waited = 0
+        while "a" in keeping.barred:
+            keeping.note(frozenset({"a"}), over=False)
+            waited += 1
+        waits.append(waited)
+        keeping.note(frozenset(), over=False)
+    assert waits[0] < waits[1] < waits[2]
+    keeping.note(frozenset({"a", "b"}), over=True)
+    assert keeping.pressed
+    keeping.note(frozenset({"a"}), over=False)
+    assert keeping.barred == {"a"}  # the work of b has to be seen first
+
+
+def test_filters_that_ask_for_more_pass_no_others():
+    tcp, web = conjuncts(["protocol = 'TCP'"]), conjuncts(["protocol  = 'TCP' AND port = 80"])
+    assert covered([(tcp, 0.6), (web, 0.2)]) == pytest.approx(0.6)
+    assert covered([(web, 0.2)]) == pytest.approx(0.2)
+    assert covered([(tcp, 0.6), (conjuncts(["protocol = 'UDP'"]), 0.6)]) == 1.0
+    assert covered([(frozenset(), 1.0), (web, 0.2)]) == 1.0
+    assert (
+        len(conjuncts(["name = 'this and that'", "a BETWEEN 1 AND 2", "a = 1 OR b = 2 AND c"])) == 3
+    )
+
+
+def test_rows_are_taken_in_for_those_that_are_kept():
+    load = network([0.0, 0.0], [0.5, 0.25])
+    asked = {"q0": ("a",), "q1": ("a", "b")}
+    assert Work(load, filters=asked).of([0, 1]) == pytest.approx(0.05)
+    assert Work(load, filters=asked).of([1]) == pytest.approx(0.025)
+    assert Work(load, (0,), asked).of([1]) == pytest.approx(0.05)
+    assert Work(load, filters=asked).of([]) == 0
+    assert Work(load).of([1]) == pytest.approx(0.1)  # nobody asks: all are
+
+
+def test_a_plan_at_a_moment_drops_a_query_or_keeps_it():
+    load = network([0.3, 0.5, 0.9], capacity=0.65)
+    found = plan(load, Moment(standings=standings(load)))
+    assert {drop.queries: drop.p for drop in found.plan.windows} == {("q1",): 1.0, ("q2",): 1.0}
+    assert (found.plan.closed, found.enough) == ((), True)
+    assert found.after == pytest.approx(0.4)
+    assert all("more work than fits" in why for why in found.reasons.values())
+    dropped = frozenset({"q1", "q2"})
+    room = plan(network([0.3, 0.5, 0.9], capacity=2.0), Moment(standings={}, dropped=dropped))
+    assert not room.plan.windows
+
+
+def test_a_query_that_tolerates_no_gap_worth_dropping_for_is_closed_if_nothing_else_helps():
+    load = network([0.3, 0.9], max_gap=3, capacity=0.5)  # each row is in six windows
+    found = plan(load, Moment(standings=standings(load)))
+    assert (found.plan.windows, found.plan.closed) == ((), ("q1",))
+
+
+def test_one_is_tried_when_there_is_room_by_the_clock_and_given_up_when_it_is_late():
+    load = network([0.3, 0.5])
+    keeping = Keeping()
+    keeping.note(frozenset({"q0", "q1"}), over=False)
+    for _ in range(30):
+        keeping.look(0.5, ["q0", "q1"])
+        if keeping.trial:
+            break
+        keeping.note(keeping.dropped, over=False)
+    assert keeping.trial == "q0"
+    moment = Moment(standings=standings(load), dropped=keeping.dropped, trial="q0")
+    assert kept(load, moment, 0.1) == {"q0"}  # though it is not believed to fit
+    keeping.look(1.2, ["q0", "q1"])
+    assert keeping.trial == "q0"
+    keeping.look(1.2, ["q0", "q1"])
+    assert keeping.trial is None
+    keeping.look(None, ["q0", "q1"])
+    assert keeping.trial is None
