@@ -125,7 +125,9 @@ class Regulator:
             n: QuerySettings(n, 1.0, "subset", 1, {}) for n, of in exact.items() if not depth(of)
         }
         wants = {**self.wants, **rows}
-        found, _ = workload(self.graph, known.but(never), wants, folds=self.folds)
+        found, _ = workload(
+            self.graph, known.but(never), wants, folds=self.folds, errors="quantile"
+        )
         return found
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:
