@@ -18,7 +18,7 @@ from tests.planning.brute import errors, grid, loads, network, networks
 TRIES = grid(3)
 
 
-def fig2(**wants: float) -> Workload:
+def fig2(capacity: float = 1.0) -> Workload:
     """S ─► A ─┬─► B ─► q1, as in Figure 2 of the paper.
     └─► C ─► q2
     """
@@ -28,7 +28,7 @@ def fig2(**wants: float) -> Workload:
         Node("B", (1,)),
         Node("C", (1,)),
     )
-    return Workload(nodes, (Asked("q1", 2), Asked("q2", 3)), **wants)
+    return Workload(nodes, (Asked("q1", 2), Asked("q2", 3)), capacity)
 
 
 def test_example_3_1():

@@ -111,11 +111,11 @@ def with_whole(work: Floats, demand: Floats, capacity: float) -> Floats:
 def _halved(work: Floats, demand: Floats, capacity: float) -> float:
     # Queries are fewer than operators: those nodes that need the same are one.
     each, which = np.unique(demand, return_inverse=True)
-    work = np.bincount(which, work, each.size)
+    total: Floats = np.bincount(which, work, each.size).astype(float)
     low, high = math.log(math.sqrt(LEAST) / each[-1]), math.log(_MOST / each[0])
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if _load(work, each, math.exp(middle), "quantile") <= capacity:
+        if _load(total, each, math.exp(middle), "quantile") <= capacity:
             low = middle
         else:
             high = middle
