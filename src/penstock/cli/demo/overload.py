@@ -9,6 +9,7 @@ CALM x   ──────────────┘       └─────�
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,66 +21,83 @@ import typer
 from rich.console import Console
 
 from penstock import sources
+from penstock.bench.feed import begin
 from penstock.cli.asked import Asked
+from penstock.cli.demo.arriving import Arriving, Schedule
 from penstock.cli.failures import FAILED, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.run import played, reported
-from penstock.cli.session import RUN, Local, local_spark
+from penstock.cli.session import DEMO, Local, local_spark
 from penstock.cli.watch import Watched
 from penstock.engine.toml_network import toml_network
 from penstock.errors import StreamFailed
 from penstock.network.config import Config, parse_config
 from penstock.view.live import View
+from penstock.view.scene import Scene
 from penstock.view.summary import summary
+from penstock.view.terminal import Moment, frame
 from penstock.windows.durations import SECOND
 
 FILE = "overload.toml"
-CALM, BURST = 0.5, 3.0
+CALM, BURST = 0.4, 3.0
 """The rate before and after the burst, and in it, in multiples of what was measured."""
 
-BEGIN, LENGTH, SECONDS = 50, 30, 130
+BEGIN, LENGTH, SECONDS = 40, 25, 105
 """When the burst begins, how long it lasts, how long all of it does, in seconds."""
 
-MEASURED = 30
+MEASURED = 25
 """Seconds for which it is measured what the machine can take."""
 
-_FLOOD, _AT_ONCE = 800_000, 200_000  # rows a second that are offered, and of a batch at most
+_LEAD = 5  # seconds until the first packet: a stream takes a while to start
 _POLL = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+def schedule(capacity: float) -> Schedule:
     """How the packets of the demo come.
 
     Args:
         capacity: rows in a second that this machine can take.
     """
-
-    capacity: float
-
-    def options(self) -> dict[str, Any]:
-        """Of the source."""
-        burst = (float(BEGIN), float(LENGTH), BURST / CALM)
-        return {"rate": CALM * self.capacity, "bursts": [burst]}
+    return Schedule(CALM * capacity, BURST * capacity, BEGIN, LENGTH)
 
 
-def show_overload(report: Path | None, *, verbose: bool) -> None:
+def show_overload(report: Path | None, svg: Path | None = None, *, verbose: bool) -> None:
     """The demo of an overload; it fails if a row is not accounted for.
 
     Args:
         report: a folder for the report; None for none.
+        svg: where to draw it; None for nowhere.
         verbose: whether the trace of an error is shown.
     """
     with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:
         check_java()
         view.stage("starting Spark")
-        with local_spark(RUN, verbose=verbose) as local:
+        with local_spark(DEMO, verbose=verbose) as local:
             found = overload(local, view)
         reported(found, view, report)
+        if svg is not None:
+            draw(svg, found.scene)
         if found.failure is not None:
             raise found.failure
     if summary(found.scene).balanced is False:
         raise typer.Exit(FAILED)
+
+
+def draw(path: Path, scene: Scene) -> None:
+    """Draws the run as it was in the middle of the burst, and its summary.
+
+    Args:
+        path: where to.
+        scene: all of it.
+    """
+    shedding = [n for n, one in enumerate(scene.statuses) if one.phase == "shedding"]
+    until = shedding[len(shedding) * 2 // 3] + 1 if shedding else len(scene.statuses)
+    then = replace(scene, statuses=scene.statuses[:until])
+    paper = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
+    elapsed = then.statuses[-1].at - scene.statuses[0].at
+    paper.print(frame(then, Moment(elapsed, SECONDS + _LEAD), 110, 29))
+    View(paper).end(summary(scene), {})
+    path.write_text(paper.export_svg(title="penstock demo", unique_id="penstock-demo"))
 
 
 def overload(local: Local, view: View) -> Watched:
@@ -92,22 +110,25 @@ def overload(local: Local, view: View) -> Watched:
     text = (files("penstock.cli.demo") / FILE).read_text(encoding="utf-8")
     config = parse_config(text, FILE)
     view.stage(f"measuring for {MEASURED} s what this machine can take")
-    rates = Rates(measured(local, config))
+    capacity = measured(local, config)
     view.say(
-        f"this machine takes {rates.capacity:,.0f} rows/s: {CALM:g} of it will come, "
+        f"this machine takes {capacity:,.0f} rows/s: {CALM:g} of it will come, "
         f"and from second {BEGIN} on {BURST:g} times of it for {LENGTH} s"
     )
-    settings = replace(config.run, length=SECONDS * SECOND)
-    return played(local, _Playing(replace(config, run=settings), None, rates), view)
+    begin(local.scratch / "checkpoint", time.time() + _LEAD)
+    settings = replace(config.run, length=(SECONDS + _LEAD) * SECOND)
+    playing = _Playing(replace(config, run=settings), None, Arriving(schedule(capacity)))
+    return played(local, playing, view)
 
 
 @dataclass(frozen=True, slots=True)
 class _Playing(Asked):
-    rates: Rates
+    packets: Arriving
 
     def load(self, kind: str, options: Mapping[str, Any]) -> sources.Source:
-        """The packets, at the rates of the demo."""
-        return sources.named(kind, {**options, **self.rates.options()})
+        """The packets, as the demo has them come."""
+        del kind, options
+        return self.packets
 
 
 def measured(local: Local, config: Config) -> float:
@@ -117,11 +138,7 @@ def measured(local: Local, config: Config) -> float:
         local: the session.
         config: the network.
     """
-
-    def flood(kind: str, options: Mapping[str, Any]) -> sources.Source:
-        return sources.named(kind, {**options, "rate": _FLOOD, "most": _AT_ONCE})
-
-    made = toml_network(config, local.spark, flood)
+    made = toml_network(config, local.spark, lambda *_: Arriving())
     run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, mode="off")
     until = time.monotonic() + MEASURED
     while time.monotonic() < until:
