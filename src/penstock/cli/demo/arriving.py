@@ -68,13 +68,13 @@ class Arriving:
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The packets as a stream."""
         if self.schedule is None:
-            source = spark.readStream.format("rate-micro-batch").option("numPartitions", 2)
-            ticks = source.option("rowsPerBatch", TICKS * PUBLISHERS).load()
-            return _packets(ticks, 0, F.lit(self.at_once // (TICKS * PUBLISHERS)))
-        source = spark.readStream.format("rate").option("rowsPerSecond", TICKS)
-        ticks = source.option("numPartitions", 1)
+            ticks = spark.readStream.format("rate-micro-batch").option("numPartitions", 2)
+            ticks = ticks.option("rowsPerBatch", TICKS * PUBLISHERS)
+            return packets(ticks.load(), 0, F.lit(self.at_once // (TICKS * PUBLISHERS)))
+        ticks = spark.readStream.format("rate").option("numPartitions", 1)
+        ticks = ticks.option("rowsPerSecond", TICKS)
         many = self.schedule.per_tick(F.expr(f"value div {TICKS}"))
-        each = (_packets(ticks.load(), publisher, many) for publisher in range(PUBLISHERS))
+        each = (packets(ticks.load(), publisher, many) for publisher in range(PUBLISHERS))
         return reduce(DataFrame.union, each)
 
     def describe(self) -> str:
@@ -85,7 +85,14 @@ class Arriving:
         return f"made-up packets, {calm:,.0f} a second, and {burst:,.0f} in a burst"
 
 
-def _packets(ticks: DataFrame, publisher: int, many: Column) -> DataFrame:
+def packets(ticks: DataFrame, publisher: int, many: Column) -> DataFrame:
+    """The packets of some ticks.
+
+    Args:
+        ticks: of Spark's rate source.
+        publisher: from 0 on.
+        many: packets of a tick.
+    """
     place = F.explode(F.sequence(F.lit(0), many - 1))
     drawn = ticks.select("timestamp", "value", many.alias("many"), place.alias("place"))
     length = 1_000_000 // TICKS  # of a tick, in microseconds
