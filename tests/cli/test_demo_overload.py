@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from typer.testing import CliRunner
 
-from penstock.bench.feed import PUBLISHERS
-from penstock.cli.demo.arriving import TICKS, packets
-from penstock.cli.demo.overload import BEGIN, BURST, CALM, FILE, LENGTH, draw, schedule
+from penstock import sources
+from penstock.cli.demo.arriving import FLOW, Flows
+from penstock.cli.demo.overload import BEGIN, BURST, CALM, FILE, LENGTH, SECONDS, draw, flows
 from penstock.cli.main import app
 from penstock.network.config import parse_config
+from penstock.sources.traffic import SLOT
 from tests.view.bursts import burst
 
 
@@ -24,25 +24,28 @@ def test_its_network_is_that_of_the_seven_queries():
 
 
 @pytest.mark.parametrize("capacity", [5_000.0, 180_000.0])
-def test_a_burst_is_several_times_what_was_measured(spark: SparkSession, capacity: float) -> None:
-    seconds = [0, BEGIN - 1, BEGIN, BEGIN + LENGTH - 1, BEGIN + LENGTH]
-    asked = spark.createDataFrame([(s,) for s in seconds], "second long")
-    found = asked.select("second", schedule(capacity).per_tick(F.col("second")).alias("many"))
-    rates = {row["second"]: row["many"] * TICKS * PUBLISHERS for row in found.collect()}
-    times = [CALM, CALM, BURST, BURST, CALM]
-    for second, many in zip(seconds, times, strict=True):
-        assert rates[second] == pytest.approx(many * capacity, rel=0.1)
+def test_a_burst_is_several_times_what_was_measured(capacity):
+    traffic = flows(capacity).first.traffic
+    per_second = [
+        FLOW * traffic.expected(s * 1_000_000 // SLOT, (s + 1) * 1_000_000 // SLOT).sum()
+        for s in range(SECONDS)
+    ]
+    assert per_second[:BEGIN] == pytest.approx([CALM * capacity] * BEGIN)
+    assert per_second[BEGIN : BEGIN + LENGTH] == pytest.approx([BURST * capacity] * LENGTH)
+    assert per_second[-1] == pytest.approx(CALM * capacity)
 
 
-def test_each_tick_becomes_as_many_packets_each_at_its_time(spark: SparkSession) -> None:
-    ticks = spark.range(7, 9).selectExpr("timestamp_millis(id * 10) AS timestamp", "id AS value")
-    made = [packets(ticks, publisher, F.lit(50)) for publisher in range(PUBLISHERS)]
-    rows = [row for one in made for row in one.collect()]
-    assert len({row["packet"] for row in rows}) == len(rows) == 2 * PUBLISHERS * 50
-    assert {row["protocol"] for row in rows} == {"tcp", "udp"}
-    assert all((row["dst_port"] == 53) == (row["protocol"] == "udp") for row in rows)
-    times = sorted({row["ts"].microsecond for row in rows})
-    assert times == list(range(70_000, 90_000, 200))  # two ticks of 10 ms, 50 packets in each
+def test_each_packet_is_followed_by_others_which_are_as_many_as_wait(spark: SparkSession) -> None:
+    one = sources.packets(40, burstiness=0.0, seed=3, length="2 seconds", batch=True)
+    firsts, rows = one.dataframe(spark).collect(), Flows(one).dataframe(spark).collect()
+    assert len({row["packet"] for row in rows}) == len(rows) == FLOW * len(firsts)
+    began = {row["packet"]: row for row in firsts}
+    for row in rows:
+        first = began[row["packet"] // FLOW]
+        assert (row["src_host"], row["dst_port"]) == (first["src_host"], first["dst_port"])
+        assert 0 <= (row["ts"] - first["ts"]).total_seconds() < 0.125
+    assert {row["size"] for row in rows} >= {1500}
+    assert Flows(one).behind({"step": 0}, {"step": 8}) == pytest.approx(40 * FLOW)
 
 
 def test_it_is_drawn_as_it_was_in_the_burst_with_its_summary(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -111,6 +112,28 @@ class Part:
         return Shared(
             self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
         )
+
+    def rows_read(self, report: Mapping[str, Any]) -> dict[str, float]:
+        """The rows that a batch took from each stream.
+
+        Args:
+            report: what Spark says of it.
+        """
+        sources = self.graph.sources
+        told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
+        if len(sources) == 1:
+            # Queries without an aggregate read the stream once more.
+            found = {sources[0].name: sum(told) / self.scans(sources[0])}
+        else:
+            each = zip(sources, told, strict=False)
+            found = {source.name: rows / self.scans(source) for source, rows in each}
+        # What is filtered or made before it is a stream, Spark does not tell.
+        seen = report.get("observedMetrics", {})
+        for number, source in enumerate(self.shared.rows if self.metric else ()):
+            counted = seen.get(arriving(self.metric or "", number))
+            if counted is not None:
+                found[source.name] = float(counted["rows"] or 0)
+        return found
 
     def _rows(self, source: Source, number: int, *, as_read: bool) -> DataFrame:
         """The rows of a stream; with a watermark, if they go on coming."""

@@ -21,9 +21,8 @@ import typer
 from rich.console import Console
 
 from penstock import sources
-from penstock.bench.feed import begin
 from penstock.cli.asked import Asked
-from penstock.cli.demo.arriving import Arriving, Schedule
+from penstock.cli.demo.arriving import FLOW, Flows
 from penstock.cli.failures import FAILED, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.run import played, reported
@@ -48,17 +47,18 @@ BEGIN, LENGTH, SECONDS = 40, 25, 105
 MEASURED = 25
 """Seconds for which it is measured what the machine can take."""
 
-_LEAD = 5  # seconds until the first packet: a stream takes a while to start
+_FLOOD, _AT_ONCE = 2_000_000, 200_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
 
-def schedule(capacity: float) -> Schedule:
-    """How the packets of the demo come.
+def flows(capacity: float) -> Flows:
+    """The packets of the demo.
 
     Args:
         capacity: rows in a second that this machine can take.
     """
-    return Schedule(CALM * capacity, BURST * capacity, BEGIN, LENGTH)
+    burst = (float(BEGIN), float(LENGTH), BURST / CALM)
+    return Flows(sources.packets(CALM * capacity / FLOW, burstiness=0.0, bursts=[burst], seed=7))
 
 
 def show_overload(report: Path | None, svg: Path | None = None, *, verbose: bool) -> None:
@@ -95,7 +95,7 @@ def draw(path: Path, scene: Scene) -> None:
     then = replace(scene, statuses=scene.statuses[:until])
     paper = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
     elapsed = then.statuses[-1].at - scene.statuses[0].at
-    paper.print(frame(then, Moment(elapsed, SECONDS + _LEAD), 110, 29))
+    paper.print(frame(then, Moment(elapsed, SECONDS), 110, 29))
     View(paper).end(summary(scene), {})
     path.write_text(paper.export_svg(title="penstock demo", unique_id="penstock-demo"))
 
@@ -115,15 +115,13 @@ def overload(local: Local, view: View) -> Watched:
         f"this machine takes {capacity:,.0f} rows/s: {CALM:g} of it will come, "
         f"and from second {BEGIN} on {BURST:g} times of it for {LENGTH} s"
     )
-    begin(local.scratch / "checkpoint", time.time() + _LEAD)
-    settings = replace(config.run, length=(SECONDS + _LEAD) * SECOND)
-    playing = _Playing(replace(config, run=settings), None, Arriving(schedule(capacity)))
-    return played(local, playing, view)
+    settings = replace(config.run, length=SECONDS * SECOND)
+    return played(local, _Playing(replace(config, run=settings), None, flows(capacity)), view)
 
 
 @dataclass(frozen=True, slots=True)
 class _Playing(Asked):
-    packets: Arriving
+    packets: Flows
 
     def load(self, kind: str, options: Mapping[str, Any]) -> sources.Source:
         """The packets, as the demo has them come."""
@@ -138,7 +136,8 @@ def measured(local: Local, config: Config) -> float:
         local: the session.
         config: the network.
     """
-    made = toml_network(config, local.spark, lambda *_: Arriving())
+    flood = Flows(sources.packets(_FLOOD / FLOW, burstiness=0.0, most=_AT_ONCE // FLOW))
+    made = toml_network(config, local.spark, lambda *_: flood)
     run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, mode="off")
     until = time.monotonic() + MEASURED
     while time.monotonic() < until:
