@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
-from penstock.engine.arrivals import arriving, is_as_read
+from penstock.engine.arrivals import arriving, is_as_read, rows_by_stream
 from penstock.engine.asking import Question, questions
 from penstock.engine.columns import window_time
 from penstock.engine.early import Entrance
@@ -114,26 +114,10 @@ class Part:
         )
 
     def rows_read(self, report: Mapping[str, Any]) -> dict[str, float]:
-        """The rows that a batch took from each stream.
-
-        Args:
-            report: what Spark says of it.
-        """
-        sources = self.graph.sources
-        told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
-        if len(sources) == 1:
-            # Queries without an aggregate read the stream once more.
-            found = {sources[0].name: sum(told) / self.scans(sources[0])}
-        else:
-            each = zip(sources, told, strict=False)
-            found = {source.name: rows / self.scans(source) for source, rows in each}
-        # What is filtered or made before it is a stream, Spark does not tell.
-        seen = report.get("observedMetrics", {})
-        for number, source in enumerate(self.shared.rows if self.metric else ()):
-            counted = seen.get(arriving(self.metric or "", number))
-            if counted is not None:
-                found[source.name] = float(counted["rows"] or 0)
-        return found
+        """The rows that a batch took from each stream; `report` is what Spark says of it."""
+        counted = {one.name: self.shared.arriving(one) for one in self.shared.rows}
+        scans = {source.name: self.scans(source) for source in self.graph.sources}
+        return rows_by_stream(report, scans, counted)
 
     def _rows(self, source: Source, number: int, *, as_read: bool) -> DataFrame:
         """The rows of a stream; with a watermark, if they go on coming."""
