@@ -19,7 +19,7 @@ from tests.view.bursts import burst
 def test_its_network_is_that_of_the_seven_queries():
     config = parse_config((files("penstock.cli.demo") / FILE).read_text(), FILE)
     assert len(config.outline().queries) == 7
-    assert config.latency == 5_000_000
+    assert config.latency == 6_000_000
     assert {query.answers for query in config.queries.values()} == {"approximate"}
 
 
