@@ -1,18 +1,31 @@
 """The demo of an overload: its network, how its packets come, what it draws."""
 
+import io
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock import sources
 from penstock.cli.demo.arriving import FLOW, Flows
-from penstock.cli.demo.overload import BEGIN, BURST, CALM, FILE, LENGTH, SECONDS, draw, flows
+from penstock.cli.demo.overload import (
+    BEGIN,
+    BURST,
+    CALM,
+    FILE,
+    LENGTH,
+    SECONDS,
+    Remembering,
+    draw,
+    flows,
+)
 from penstock.cli.main import app
 from penstock.network.config import parse_config
 from penstock.sources.traffic import SLOT
+from penstock.view.terminal import Moment
 from tests.view.bursts import burst
 
 
@@ -49,7 +62,12 @@ def test_each_packet_is_followed_by_others_which_are_as_many_as_wait(spark: Spar
 
 
 def test_it_is_drawn_as_it_was_in_the_burst_with_its_summary(tmp_path: Path) -> None:
-    draw(tmp_path / "demo.svg", burst())
+    view = Remembering(Console(file=io.StringIO()))
+    for second in (BEGIN, BEGIN + LENGTH - 1, SECONDS):
+        view.show(burst(50 if second < BEGIN + LENGTH else 80), Moment(second, SECONDS))
+    assert view.burst is not None
+    assert view.burst[1].elapsed == BEGIN + LENGTH - 1
+    draw(tmp_path / "demo.svg", view.burst, burst())
     drawn = (tmp_path / "demo.svg").read_text().replace("&#160;", " ")
     assert "shedding" in drawn
     assert "balanced: every row of every query" in drawn

@@ -47,6 +47,9 @@ BEGIN, LENGTH, SECONDS = 40, 25, 100
 MEASURED = 35
 """Seconds for which it is measured what the machine can take; Java warms up in them."""
 
+WIDTH, HEIGHT = 110, 29
+"""Of the picture: columns, lines."""
+
 _FLOOD, _AT_ONCE = 2_000_000, 200_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
@@ -69,33 +72,43 @@ def show_overload(report: Path | None, svg: Path | None = None, *, verbose: bool
         svg: where to draw it; None for nowhere.
         verbose: whether the trace of an error is shown.
     """
-    with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:
+    with one_line_errors(verbose=verbose), Remembering(Console(highlight=False)) as view:
         check_java()
         view.stage("starting Spark")
         with local_spark(DEMO, verbose=verbose) as local:
             found = overload(local, view)
         reported(found, view, report)
-        if svg is not None:
-            draw(svg, found.scene)
+        if svg is not None and view.burst is not None:
+            draw(svg, view.burst, found.scene)
         if found.failure is not None:
             raise found.failure
     if summary(found.scene).balanced is False:
         raise typer.Exit(FAILED)
 
 
-def draw(path: Path, scene: Scene) -> None:
-    """Draws the run as it was in the middle of the burst, and its summary.
+class Remembering(View):
+    """Shows a run, and remembers how it looked in the last third of the burst, if it shed then."""
+
+    burst: tuple[Scene, Moment] | None = None
+
+    def show(self, scene: Scene, moment: Moment) -> None:
+        """Shows the run as it is now."""
+        late = BEGIN + 2 * LENGTH / 3 <= moment.elapsed < BEGIN + LENGTH
+        if late and scene.now is not None and scene.now.phase == "shedding":
+            self.burst = scene, moment
+        super().show(scene, moment)
+
+
+def draw(path: Path, then: tuple[Scene, Moment], scene: Scene) -> None:
+    """Draws the run as it was at a moment, and the summary of all of it.
 
     Args:
         path: where to.
+        then: as it was.
         scene: all of it.
     """
-    shedding = [n for n, one in enumerate(scene.statuses) if one.phase == "shedding"]
-    until = shedding[len(shedding) * 2 // 3] + 1 if shedding else len(scene.statuses)
-    then = replace(scene, statuses=scene.statuses[:until])
-    paper = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
-    elapsed = then.statuses[-1].at - scene.statuses[0].at
-    paper.print(frame(then, Moment(elapsed, SECONDS), 110, 29))
+    paper = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    paper.print(frame(*then, width=WIDTH, height=HEIGHT))
     View(paper).end(summary(scene), {})
     path.write_text(paper.export_svg(title="penstock demo", unique_id="penstock-demo"))
 
