@@ -118,7 +118,15 @@ def test_the_demo_runs_ends_and_is_exact(tmp_path):
     picture = tmp_path / "demo.svg"
     environment = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "80"}
     result = subprocess.run(
-        [Path(sys.executable).with_name("penstock"), "demo", "--for", "8", "--svg", picture],
+        [
+            Path(sys.executable).with_name("penstock"),
+            "demo",
+            "windows",
+            "--for",
+            "8",
+            "--svg",
+            picture,
+        ],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.control import Moments
 from penstock.planning import expected_error, expected_error_of_groups
+from penstock.planning.expected import alike, hardness_of_all, tail
 
 
 @given(st.integers(1, 40), st.floats(0.01, 0.99))
@@ -36,3 +37,17 @@ def test_of_skewed_sums_by_group_it_is_that_of_a_simulation(keep):
 def test_values_that_cancel_out_and_groups_of_nothing():
     assert expected_error(4.0, 0.5) == pytest.approx(math.sqrt(8 / math.pi))
     assert expected_error_of_groups([Moments(3, 0.0, 6.0)], 0.5) == 0.0
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.05])
+@pytest.mark.parametrize("rows", [[1000], [1000] * 5, [5000, 300, 20], [500] * 200])
+def test_so_many_windows_as_were_said_are_off_by_more(rows, delta):
+    rng = np.random.default_rng(8)
+    keep = 0.3
+    kept = rng.binomial(rows, keep, size=(40_000, len(rows)))
+    off = np.abs(kept / keep - rows).sum(axis=1) / sum(rows)
+    groups = [Moments(n, float(n), float(n)) for n in rows]
+    hardness = hardness_of_all(groups)
+    assert hardness is not None
+    said = math.sqrt(hardness * (1 - keep) / keep) * tail(delta, alike(groups))
+    assert said == pytest.approx(np.quantile(off, 1 - delta), rel=0.05)

@@ -30,7 +30,7 @@ def large(shape: str, rng: random.Random) -> Workload:
 
 
 @pytest.mark.parametrize("shape", ["bushy", "chain"])
-@pytest.mark.parametrize("kind", ["approximate", "mixed", "drops that cost"])
+@pytest.mark.parametrize("kind", ["approximate", "quantiles", "mixed", "drops that cost"])
 def test_a_large_network_is_planned_in_less_than_a_second(shape, kind):
     load = large(shape, random.Random(7))
     if kind == "mixed":
@@ -39,6 +39,8 @@ def test_a_large_network_is_planned_in_less_than_a_second(shape, kind):
             for n, one in enumerate(load.queries)
         ]
         load = replace(load, queries=tuple(mixed))
+    elif kind == "quantiles":
+        load = replace(load, errors="quantile")
     elif kind == "drops that cost":
         load = replace(load, drop_cost=0.05)
     # Time of the processor: the machine may be busy with something else.

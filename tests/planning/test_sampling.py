@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from penstock.drops.plan import Arc, RandomDrop
 from penstock.planning import Asked, Node, Workload, expected_error, plan, uniform
 from penstock.planning.placement import place
-from penstock.planning.sampling import LEAST, set_sampling_rates
+from penstock.planning.sampling import LEAST, LITTLE, set_sampling_rates
 from tests.planning.brute import errors, grid, loads, network, networks
 
 TRIES = grid(3)
 
 
-def fig2(**wants: float) -> Workload:
+def fig2(capacity: float = 1.0) -> Workload:
     """S ─► A ─┬─► B ─► q1, as in Figure 2 of the paper.
     └─► C ─► q2
     """
@@ -28,7 +28,7 @@ def fig2(**wants: float) -> Workload:
         Node("B", (1,)),
         Node("C", (1,)),
     )
-    return Workload(nodes, (Asked("q1", 2), Asked("q2", 3)), **wants)
+    return Workload(nodes, (Asked("q1", 2), Asked("q2", 3)), capacity)
 
 
 def test_example_3_1():
@@ -52,6 +52,36 @@ def check_that_nothing_on_the_grid_is_better(load: Workload) -> None:
     assert found.after == pytest.approx(loads(load, rates)[0])
     if ours:
         assert found.after == pytest.approx(load.capacity)  # nothing is dropped needlessly
+
+
+def check_that_no_quantile_on_the_grid_is_smaller(load: Workload, more: float) -> None:
+    load = replace(load, errors="quantile")
+    found = plan(load)
+    assert found.after <= load.capacity * (1 + 1e-9)
+    c = np.array([load.c(query) * query.weight for query in load.queries])
+    allowed = TRIES[loads(load, TRIES) <= load.capacity]
+    best = (c * np.sqrt(1 / allowed - 1)).max(axis=1).min() if len(allowed) else math.inf
+    ours = max((found.outcomes[q.name].bound or 0.0) * q.weight for q in load.queries)
+    assert ours <= best * (1 + more) + 1e-5
+
+
+@given(networks, st.integers(1, 300))
+def test_quantiles_too_are_the_smallest_and_queries_are_whole_if_that_costs_little(load, groups):
+    first, *others = load.queries
+    load = replace(load, queries=(replace(first, groups=float(groups)), *others))
+    check_that_no_quantile_on_the_grid_is_smaller(load, LITTLE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("penstock.planning.sampling.LITTLE", 0.0)
+        check_that_no_quantile_on_the_grid_is_smaller(load, 1e-9)
+
+
+def test_a_query_that_would_be_nearly_whole_is_whole():
+    queries = Asked("q1", 2, hardness=1e-6), Asked("q2", 3, hardness=1e-2)
+    found = plan(replace(fig2(capacity=2.5), queries=queries, errors="quantile"))
+    assert found.outcomes["q2"].whole
+    assert found.outcomes["q1"].keep == pytest.approx(0.5)
+    # z √h √((1 - P)/P): exceeded by one answer in a hundred
+    assert found.outcomes["q1"].bound == pytest.approx(2.576e-3, rel=1e-3)
 
 
 @given(networks)

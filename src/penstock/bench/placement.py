@@ -4,6 +4,7 @@
                       (frozen)   └─► uniform ─► the seven queries on Spark ─┼─► errors
     packets ─────────────────────────────────► exact answers ───────────────┘
 
+Plans make the error small that one window in a hundred exceeds, as plans of a running network do.
 There is one error for each query and window, of what the query sums, or counts if it sums nothing;
 means and maxima are over all of them (`max_query_…`: of the query with the greatest mean). Where a
 query has no groups, the greatest error of many windows is some three times their mean; where it has
@@ -40,7 +41,7 @@ from penstock.planning import (
     uniform,
     workload,
 )
-from penstock.planning.expected import hardness_of_all
+from penstock.planning.expected import alike, hardness_of_all
 
 LOADS = (2, 3, 5)
 WANTED = {"avg_ratio": 2, "max_ratio": 3, "avg_error": 0.05, "planned_off": 0.25}
@@ -134,9 +135,15 @@ def learn(of: Packets, folder: Path) -> Learnt:
         learnt.observe(seen)
     groups = {query: moments for query, (_, moments) in exact(of).items()}
     hardness = {query: hardness_of_all(moments) or 1.0 for query, moments in groups.items()}
-    here = Known(rates={"packets": of.rate}, costs={"packets": 0.0}, hardness=hardness)
+    here = Known(
+        rates={"packets": of.rate},
+        costs={"packets": 0.0},
+        hardness=hardness,
+        groups={query: alike(moments) for query, moments in groups.items()},
+    )
     folds = [[names[one] for one in fold.aggregates] for fold in part.shared.folds]
-    load, _ = workload(part.graph, Known.of(learnt.now).but(here), folds=folds)
+    known = Known.of(learnt.now).but(here)
+    load, _ = workload(part.graph, known, folds=folds, errors="quantile")
     return Learnt(load, groups)
 
 
@@ -170,6 +177,9 @@ def report(learnt: Learnt, load: float, ours: Errors, even: Errors) -> dict[str,
                 "planned_error": round(learnt.error(query, keep[query]), 5),
                 "error": round(statistics.mean(ours[query]), 5),
                 "uniform_error": round(statistics.mean(even[query]), 5),
+                "bound": round(planned.outcomes[query].bound or 0.0, 5),
+                "max_error": round(max(ours[query]), 5),
+                "uniform_max_error": round(max(even[query]), 5),
                 "windows": len(ours[query]),
             }
             for query in ours

@@ -30,7 +30,7 @@ KINDS: Final[Mapping[str, float]] = frozen(
         "source": 0.3 * MICROSECOND,
         "taking": 1 * MICROSECOND,
         "parse": 3 * MICROSECOND,
-        "filter": 0.1 * MICROSECOND,
+        "filter": 0.05 * MICROSECOND,
         "map": 0.2 * MICROSECOND,
         "join": 0.5 * MICROSECOND,
         "semi-join": 0.4 * MICROSECOND,

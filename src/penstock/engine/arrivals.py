@@ -61,3 +61,23 @@ def rows_in(report: Mapping[str, Any], metric: str, scans: int) -> int:
     if seen is not None:
         return int(seen["rows"] or 0)
     return sum(int(source.get("numInputRows") or 0) for source in report["sources"]) // scans
+
+
+def rows_by_stream(
+    report: Mapping[str, Any], scans: Mapping[str, int], counted: Mapping[str, str]
+) -> dict[str, float]:
+    """The rows of each stream in a batch.
+
+    Args:
+        report: what Spark says of the batch.
+        scans: stream → how often the batch reads it, as queries without an aggregate do once more.
+        counted: stream → the metric under which its rows are counted, if they are.
+    """
+    told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
+    told = [sum(told)] if len(scans) == 1 else told
+    found = {name: rows / scans[name] for name, rows in zip(scans, told, strict=False)}
+    # What is filtered or made before it is a stream, Spark does not tell.
+    seen = report.get("observedMetrics", {})
+    return found | {
+        name: float(seen[metric]["rows"] or 0) for name, metric in counted.items() if metric in seen
+    }

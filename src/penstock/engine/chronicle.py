@@ -126,9 +126,7 @@ class Chronicle:
         books: ShedAccounts | None,
     ) -> Status:
         part, last = self.part, self._last
-        rows, seconds = int(report["numInputRows"]), beat.ended - beat.began
-        scans = max(part.scans(source) for source in part.graph.sources)
-        rows //= scans
+        rows, seconds = round(sum(part.rows_read(report).values())), beat.ended - beat.began
         collected = self.pulse.collecting(beat.began, last)
         span = beat.began - last.began if last is not None else None
         arriving = rows / span if span else None

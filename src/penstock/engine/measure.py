@@ -275,15 +275,7 @@ class Measure:
 
     def rows(self, report: Mapping[str, Any]) -> dict[str, float]:
         """The rows that a batch took from each stream."""
-        sources = self.part.graph.sources
-        told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
-        if len(sources) == 1:
-            # Queries without an aggregate read the stream once more.
-            return {sources[0].name: sum(told) / self.part.scans(sources[0])}
-        return {
-            source.name: rows / self.part.scans(source)
-            for source, rows in zip(sources, told, strict=False)
-        }
+        return self.part.rows_read(report)
 
     def _rows_out(
         self, rows: Mapping[str, float], gone: Mapping[str, int]

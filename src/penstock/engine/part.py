@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
 from penstock.engine import shed
-from penstock.engine.arrivals import arriving, is_as_read
+from penstock.engine.arrivals import arriving, is_as_read, rows_by_stream
 from penstock.engine.asking import Question, questions
 from penstock.engine.columns import window_time
 from penstock.engine.early import Entrance
@@ -111,6 +112,12 @@ class Part:
         return Shared(
             self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
         )
+
+    def rows_read(self, report: Mapping[str, Any]) -> dict[str, float]:
+        """The rows that a batch took from each stream; `report` is what Spark says of it."""
+        counted = {one.name: self.shared.arriving(one) for one in self.shared.rows}
+        scans = {source.name: self.scans(source) for source in self.graph.sources}
+        return rows_by_stream(report, scans, counted)
 
     def _rows(self, source: Source, number: int, *, as_read: bool) -> DataFrame:
         """The rows of a stream; with a watermark, if they go on coming."""

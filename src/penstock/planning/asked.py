@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Literal
 
 from penstock.control.checks import amount, positive
 from penstock.errors import SpecificationError, complaint
 from penstock.network.settings import ANSWERS, AnswerKind
+
+Errors = Literal["bound", "quantile"]
+"""What a plan makes as small as it can: Hoeffding's bound, as the paper does, or what an error is
+known not to exceed at the same confidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,8 @@ class Asked:
         max_gap: B, how many windows in a row may be missing; None if any number.
         rows: whether its answers are rows, and no windows (set-valued): rows that are missing are
             its error.
+        groups: over how many, as if all were alike, errors are summed if the hardness is that of
+            all groups together; 1 if it is that of one.
     """
 
     name: str
@@ -86,9 +93,11 @@ class Asked:
     answers: AnswerKind = "approximate"
     max_gap: int | None = None
     rows: bool = False
+    groups: float = 1.0
 
     def __post_init__(self) -> None:
         positive(f"weight of {self.name!r}", self.weight)
+        positive(f"groups of {self.name!r}", self.groups)
         if not self.hardness > 0:
             rule = "must be greater than 0"
             hint = "no sample of rows that count for nothing can be off"

@@ -14,7 +14,7 @@ from penstock.control.prior import taking
 from penstock.network.graph import Graph
 from penstock.network.operators import Aggregate, Operator, Source, inputs, kind
 from penstock.network.settings import QuerySettings
-from penstock.planning.asked import Node, Window
+from penstock.planning.asked import Errors, Node, Window
 from penstock.planning.guesses import GROUPS, RATE, SELECTIVITY, Guesses
 from penstock.planning.known import Known
 from penstock.planning.panes import share_panes
@@ -31,6 +31,7 @@ def workload(
     *,
     shared_panes: bool = False,
     folds: Iterable[Sequence[str]] | None = None,
+    errors: Errors = "bound",
 ) -> tuple[Workload, tuple[str, ...]]:
     """The workload, and a line for each kind of guess in it.
 
@@ -41,6 +42,7 @@ def workload(
         shared_panes: whether aggregates of the same rows by the same keys cost once (see `panes`).
         folds: the names of aggregates that are computed together, if an engine has chosen them;
             those by `shared_panes` otherwise.
+        errors: what plans make as small as possible.
     """
     names = list(graph.names.values())
     streams = [source.name for source in graph.sources]
@@ -73,7 +75,7 @@ def workload(
         asked(name, last[number.of(one)], network, wants.get(name), known=known, guesses=guesses)
         for name, one in graph.queries.items()
     ]
-    load = Workload(tuple(nodes), tuple(found))
+    load = Workload(tuple(nodes), tuple(found), errors=errors)
     if folds is None and shared_panes:
         folds = _alike(graph, number)
     if folds is not None:

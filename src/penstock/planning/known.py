@@ -17,7 +17,7 @@ from typing import Any, Literal
 from penstock.control.snapshot import Snapshot
 from penstock.errors import SpecificationError, complaint
 from penstock.network.tables import Table
-from penstock.planning.expected import hardness_of_all
+from penstock.planning.expected import alike, hardness_of_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,14 @@ class Known:
         costs: of operators, seconds per row.
         selectivities: of operators.
         hardness: of queries, Σv²/(Σv)² of a window, of the worst group where there are groups.
+        groups: of queries whose hardness is that of all groups, how many there are, as if alike.
     """
 
     rates: Mapping[str, float] = field(default_factory=dict)
     costs: Mapping[str, float] = field(default_factory=dict)
     selectivities: Mapping[str, float] = field(default_factory=dict)
     hardness: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot, groups: Literal["worst", "all"] = "worst") -> Known:
@@ -50,7 +52,8 @@ class Known:
             return found
         every = {name: hardness_of_all(those.values()) for name, those in snapshot.groups.items()}
         known = {name: value for name, value in every.items() if value is not None}
-        return replace(found, hardness={**found.hardness, **known})
+        counted = {name: alike(snapshot.groups[name].values()) for name in known}
+        return replace(found, hardness={**found.hardness, **known}, groups=counted)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Known:
@@ -129,6 +132,7 @@ class Known:
             {**self.costs, **other.costs},
             {**self.selectivities, **other.selectivities},
             {**self.hardness, **other.hardness},
+            {**self.groups, **other.groups},
         )
 
     def at(self, rates: Mapping[str, float]) -> Known:

@@ -131,4 +131,4 @@ def _outcome(load: Workload, number: int, roles: Roles, found: Placement, lost: 
         return Outcome(query.answers)
     hardness = query.hardness
     assert math.isfinite(hardness)  # noqa: S101 - one without a bound is never shed
-    return Outcome(query.answers, keep, load.c(query) / keep, expected_error(hardness, keep))
+    return Outcome(query.answers, keep, load.error(query, keep), expected_error(hardness, keep))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.planning.sampling import least_rates, solve
+from penstock.planning.sampling import least_rates, solve, with_whole
 from penstock.planning.workload import Floats, Workload
 
 _ROUNDS = 50
@@ -55,18 +55,20 @@ def sampled(load: Workload, demand: Floats, capacity: float) -> Placement:
             save is part of it.
     """
     capacity -= float(load.work[load.answers & (demand > 0)].sum())
-    scale = solve(load.by_rows, demand, capacity)
-    found = place(load, least_rates(demand, scale), scale)
+    if load.errors == "quantile":
+        demand = with_whole(load.by_rows, demand, capacity)
+    scale = solve(load.by_rows, demand, capacity, load.errors)
+    found = place(load, least_rates(demand, scale, load.errors), scale)
     if not load.drop_cost:
         return found
     # The drops' own cost is not in that yet. Where they stand is best for a λ; what λ the capacity
     # then allows is a division. Both in turn: λ never falls, and there are only so many places.
     best: Placement | None = None
     for _ in range(_ROUNDS):
-        scale = solve(*_as_placed(load, demand, found), capacity)
+        scale = solve(*_as_placed(load, demand, found), capacity, load.errors)
         if best is not None and scale <= best.scale * (1 + _ENOUGH):
             break
-        best = found = place(load, least_rates(demand, scale), scale)
+        best = found = place(load, least_rates(demand, scale, load.errors), scale)
     assert best is not None  # noqa: S101 - the first round has set it
     return best
 

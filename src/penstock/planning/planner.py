@@ -22,7 +22,7 @@ from penstock.planning.levels import Roles, costliest, levels
 from penstock.planning.outcome import planned
 from penstock.planning.placement import Placement, sampled
 from penstock.planning.result import Planned
-from penstock.planning.sampling import LEAST
+from penstock.planning.sampling import least_rates
 from penstock.planning.subset import Choices, Dropped
 from penstock.planning.workload import Floats, Workload
 
@@ -132,7 +132,7 @@ class _Situation:
             choices,
             streams=float(load.work[load.streams].sum()),
             excess=float(load.work[(demand > 0) | load.streams].sum()) - load.capacity,
-            by_samples=float((load.by_rows * (1 - np.clip(demand, LEAST, TOLERABLE)))[some].sum()),
+            by_samples=float((load.by_rows * (1 - _tolerable(load, demand)))[some].sum()),
             by_windows=choices.most().saved,
             weights=(weight[0], weight[1]),
         )
@@ -170,6 +170,11 @@ def _admitted(
         else:
             low = middle + 1
     return replace(roles.without(order[:low]), not_admitted=tuple(order[:low]))
+
+
+def _tolerable(load: Workload, demand: Floats) -> Floats:
+    """The least share of rows with which answers are still worth something."""
+    return np.minimum(least_rates(demand, 1.0, load.errors), TOLERABLE)
 
 
 def _nothing(load: Workload) -> Placement:

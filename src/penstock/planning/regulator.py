@@ -241,7 +241,7 @@ class Regulator:
         wants = {**self.wants, **rows}
         # Rows that are asked where they enter are there for those that want them, also in a fold.
         folds = [one for one in self.folds if not all(name in self.filters for name in one)]
-        found, _ = workload(self.graph, known.but(never), wants, folds=folds)
+        found, _ = workload(self.graph, known.but(never), wants, folds=folds, errors="quantile")
         return found
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:

@@ -10,6 +10,12 @@ the greatest λ that the capacity allows is found by sorting those points, and o
 A query with P = 1 has no error at all, not C. Nothing more needs to be tried because of it: for a
 given error each query has one least P, and the sum above is the least load (see the tests).
 
+C/P is Hoeffding's bound, which holds for any values and is far above the errors that there are: a
+sample has the deviation √(h (1 - P)/P), h the hardness. Where plans are made for the quantile of
+that (`Workload.errors`), an error is D √((1 - P)/P), and
+
+    P = x² / (1 + x²), x = λ·D·w         never 1 by itself; λ is found by halving
+
 Babcock, Datar and Motwani, ICDE 2004, §3.
 """
 
@@ -20,33 +26,44 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.planning.asked import Errors
 from penstock.planning.workload import Floats, Workload
 
 LEAST = 0.001
 """The least share of rows that is kept: with fewer there is next to nothing left to save, and
 nothing left to answer with."""
 
+LITTLE = 0.1
+"""How much greater the greatest error may be if queries are whole instead of nearly so."""
 
-def least_rates(demand: Floats, scale: float) -> Floats:
-    """The keep probability of each node: P = min(1, λ·D), and 0 where nothing is demanded.
+_MOST = 1e6  # x at which all but a millionth of a millionth is kept
+_HALVINGS = 60
+
+
+def least_rates(demand: Floats, scale: float, errors: Errors = "bound") -> Floats:
+    """The keep probability of each node, and 0 where nothing is demanded.
 
     Args:
         demand: the greatest C·w of the queries that stand on it; infinite for 1, 0 for none.
         scale: λ.
+        errors: which are to be the same for all.
     """
     with np.errstate(invalid="ignore"):  # 0 · ∞: nothing is demanded, or all of it
         share = np.where(np.isinf(demand), 1.0, demand * scale)
+        if errors == "quantile":
+            share = np.where(np.isinf(demand + scale), 1.0, share**2 / (1 + share**2))
     share = np.where(np.isnan(share), 1.0, share)
     return np.where(demand > 0, np.clip(share, LEAST, 1.0), 0.0)
 
 
-def solve(work: Floats, demand: Floats, capacity: float) -> float:
+def solve(work: Floats, demand: Floats, capacity: float, errors: Errors = "bound") -> float:
     """λ: the greatest for which the load is within the capacity; infinite if nothing is dropped.
 
     Args:
         work: seconds per second, of each node or of several that are kept alike.
         demand: of each, as in `least_rates`.
         capacity: seconds per second for all of them.
+        errors: as in `least_rates`.
 
     >>> round(solve(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 0.6), 9)
     2.0
@@ -61,7 +78,48 @@ def solve(work: Floats, demand: Floats, capacity: float) -> float:
         return math.inf
     if LEAST * work.sum() >= left:
         return 0.0
-    return _interpolated(work, demand, left)
+    return _interpolated(work, demand, left) if errors == "bound" else _halved(work, demand, left)
+
+
+def with_whole(work: Floats, demand: Floats, capacity: float) -> Floats:
+    """The demand of quantiles, infinite for the hardest queries that may as well be whole.
+
+    One that is nearly whole is off by next to nothing, and one that is whole by nothing at all: so
+    many are whole as make the greatest error of the others a little greater at most.
+
+    Args:
+        work: of each node.
+        demand: of each node.
+        capacity: seconds per second for all of them.
+    """
+    each = np.unique(demand[np.isfinite(demand) & (demand > 0) & (work > 0)])
+    least = solve(work, demand, capacity, "quantile") / (1 + LITTLE)
+
+    def held(whole: int) -> Floats:
+        return np.where(demand >= each[each.size - whole], np.inf, demand) if whole else demand
+
+    low, high = 0, each.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if solve(work, held(middle), capacity, "quantile") >= least:
+            low = middle
+        else:
+            high = middle
+    return held(low)
+
+
+def _halved(work: Floats, demand: Floats, capacity: float) -> float:
+    # Queries are fewer than operators: those nodes that need the same are one.
+    each, which = np.unique(demand, return_inverse=True)
+    total: Floats = np.bincount(which, work, each.size).astype(float)
+    low, high = math.log(math.sqrt(LEAST) / each[-1]), math.log(_MOST / each[0])
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _load(total, each, math.exp(middle), "quantile") <= capacity:
+            low = middle
+        else:
+            high = middle
+    return math.exp(low)
 
 
 def _interpolated(work: Floats, demand: Floats, capacity: float) -> float:
@@ -82,8 +140,8 @@ def _interpolated(work: Floats, demand: Floats, capacity: float) -> float:
     return float((capacity - fixed) / slope) if slope else float(points[low])
 
 
-def _load(work: Floats, demand: Floats, scale: float) -> float:
-    return float((work * least_rates(demand, scale)).sum())
+def _load(work: Floats, demand: Floats, scale: float, errors: Errors = "bound") -> float:
+    return float((work * least_rates(demand, scale, errors)).sum())
 
 
 def _fixed(demand: Floats, scale: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

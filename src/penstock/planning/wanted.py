@@ -90,9 +90,9 @@ def asked(
     if at is None or not _bounded(network, at):
         return replace(one, hardness=math.inf)
     hardness = known.hardness.get(name)
-    return replace(
-        one, hardness=_guessed(name, network, at, guesses) if hardness is None else hardness
-    )
+    if hardness is None:
+        return replace(one, hardness=_guessed(name, network, at, guesses))
+    return replace(one, hardness=hardness, groups=known.groups.get(name, 1.0))
 
 
 def _bounded(network: Network, at: int) -> bool:

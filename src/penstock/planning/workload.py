@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from penstock.control.checks import amount, positive
 from penstock.errors import SpecificationError, complaint
-from penstock.planning.asked import Asked, Node
+from penstock.planning.asked import Asked, Errors, Node
+from penstock.planning.expected import tail
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +39,7 @@ class Workload:
         drop_cost: seconds for each row that a drop looks at; 0 if that is next to nothing.
         delta: the probability with which an error may be greater than its bound.
         margin: added to each C, for data that change.
+        errors: what is made as small as possible.
 
     >>> nodes = Node("packets", rate=1000.0, cost=0.0), Node("web", (0,), cost=0.002)
     >>> Workload(nodes, (Asked("web", 1),)).work.tolist()
@@ -50,6 +52,7 @@ class Workload:
     drop_cost: float = 0.0
     delta: float = 0.01
     margin: float = 0.0
+    errors: Errors = "bound"
 
     def __post_init__(self) -> None:
         positive("capacity", self.capacity)
@@ -143,12 +146,27 @@ class Workload:
     def c(self, query: Asked) -> float:
         """C of the paper's §3.1.1: kept with probability P, an answer is off by at most C/P.
 
+        Of a quantile, what an answer is off by if half of the rows are kept (see `sampling`).
+
         Args:
             query: one of this workload; where its answers are rows, C is 1 (§4.2).
         """
         if query.rows or math.isinf(query.hardness):
             return 1.0 if math.isfinite(query.hardness) else math.inf
+        if self.errors == "quantile":
+            return math.sqrt(query.hardness) * tail(self.delta, query.groups) + self.margin
         return math.sqrt(query.hardness / 2 * math.log(2 / self.delta)) + self.margin
+
+    def error(self, query: Asked, keep: float) -> float:
+        """The relative error that an answer exceeds with probability δ at most, unweighted.
+
+        Args:
+            query: one of this workload.
+            keep: P, greater than 0.
+        """
+        if self.errors == "quantile":
+            return self.c(query) * math.sqrt((1 - keep) / keep)
+        return self.c(query) / keep if keep < 1 else 0.0
 
     def spread(self, wanted: Mapping[int, float]) -> Floats:
         """The greatest of what is wanted by the queries that stand on each node; 0 for none.

@@ -1,4 +1,4 @@
-"""`penstock demo`: a minute of windows over packets; or an overload, and how it is survived."""
+"""`penstock demo`: an overload, and how it is survived; or windows that are checked."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from penstock.cli.java import check_java
 from penstock.cli.session import DEMO, Local, local_spark
 from penstock.errors import StreamFailed, UsageError, complaint, did_you_mean
 
-EXAMPLE = "Example: penstock demo --for 20"
-KINDS = ("windows", "overload")
+EXAMPLE = "Example: penstock demo --report report"
+KINDS = ("overload", "windows")
 SECONDS = 60
 PER_BATCH = 20_000
 POLL = 0.25
@@ -37,12 +37,12 @@ def demo(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[windows|overload]",
-            help="Windows that are checked; or seven queries with a burst of three times what "
-            "this machine can take.",
-            show_default="windows",
+            metavar="[overload|windows]",
+            help="Seven queries, and a burst to three times what this machine can take; or "
+            "windows that are checked.",
+            show_default="overload",
         ),
-    ] = "windows",
+    ] = "overload",
     *,
     seconds: Annotated[
         int | None,
@@ -57,15 +57,19 @@ def demo(
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show windows over packets as they arrive, and check them; or show how an overload is met."""
+    """Show how an overload is met; or windows over packets as they arrive, and check them."""
     with one_line_errors(verbose=verbose):
         if kind not in KINDS:
-            rule = "must be 'windows' or 'overload'"
+            rule = "must be 'overload' or 'windows'"
             raise UsageError(complaint("demo", rule, kind, did_you_mean(kind, KINDS)))
         if kind == "overload" and seconds is not None:
-            raise UsageError(complaint("--for", "must be left out of demo overload", seconds))
+            rule = "must be left out of demo overload"
+            raise UsageError(complaint("--for", rule, seconds, "penstock demo windows has it"))
+        if kind == "windows" and report is not None:
+            rule = "must be left out of demo windows"
+            raise UsageError(complaint("--report", rule, str(report)))
     if kind == "overload":
-        show_overload(report, verbose=verbose)
+        show_overload(report, svg, verbose=verbose)
         return
     seconds = SECONDS if seconds is None else seconds
     with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:

@@ -9,6 +9,7 @@ CALM x   ──────────────┘       └─────�
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,65 +22,95 @@ from rich.console import Console
 
 from penstock import sources
 from penstock.cli.asked import Asked
+from penstock.cli.demo.arriving import FLOW, Flows
 from penstock.cli.failures import FAILED, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.run import played, reported
-from penstock.cli.session import RUN, Local, local_spark
+from penstock.cli.session import DEMO, Local, local_spark
 from penstock.cli.watch import Watched
 from penstock.engine.toml_network import toml_network
 from penstock.errors import StreamFailed
 from penstock.network.config import Config, parse_config
 from penstock.view.live import View
+from penstock.view.scene import Scene
 from penstock.view.summary import summary
+from penstock.view.terminal import Moment, frame
 from penstock.windows.durations import SECOND
 
 FILE = "overload.toml"
-CALM, BURST = 0.5, 3.0
+CALM, BURST = 0.4, 3.0
 """The rate before and after the burst, and in it, in multiples of what was measured."""
 
-BEGIN, LENGTH, SECONDS = 50, 30, 130
+BEGIN, LENGTH, SECONDS = 40, 25, 100
 """When the burst begins, how long it lasts, how long all of it does, in seconds."""
 
-MEASURED = 30
-"""Seconds for which it is measured what the machine can take."""
+MEASURED = 35
+"""Seconds for which it is measured what the machine can take; Java warms up in them."""
 
-_FLOOD, _AT_ONCE = 800_000, 200_000  # rows a second that are offered, and of a batch at most
+WIDTH, HEIGHT = 110, 29
+"""Of the picture: columns, lines."""
+
+_FLOOD, _AT_ONCE = 2_000_000, 200_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """How the packets of the demo come.
+def flows(capacity: float) -> Flows:
+    """The packets of the demo.
 
     Args:
         capacity: rows in a second that this machine can take.
     """
-
-    capacity: float
-
-    def options(self) -> dict[str, Any]:
-        """Of the source."""
-        burst = (float(BEGIN), float(LENGTH), BURST / CALM)
-        return {"rate": CALM * self.capacity, "bursts": [burst]}
+    burst = (float(BEGIN), float(LENGTH), BURST / CALM)
+    return Flows(sources.packets(CALM * capacity / FLOW, burstiness=0.0, bursts=[burst], seed=7))
 
 
-def show_overload(report: Path | None, *, verbose: bool) -> None:
+def show_overload(report: Path | None, svg: Path | None = None, *, verbose: bool) -> None:
     """The demo of an overload; it fails if a row is not accounted for.
 
     Args:
         report: a folder for the report; None for none.
+        svg: where to draw it; None for nowhere.
         verbose: whether the trace of an error is shown.
     """
-    with one_line_errors(verbose=verbose), View(Console(highlight=False)) as view:
+    with one_line_errors(verbose=verbose), Remembering(Console(highlight=False)) as view:
         check_java()
         view.stage("starting Spark")
-        with local_spark(RUN, verbose=verbose) as local:
+        with local_spark(DEMO, verbose=verbose) as local:
             found = overload(local, view)
         reported(found, view, report)
+        if svg is not None and view.burst is not None:
+            draw(svg, view.burst, found.scene)
         if found.failure is not None:
             raise found.failure
     if summary(found.scene).balanced is False:
         raise typer.Exit(FAILED)
+
+
+class Remembering(View):
+    """Shows a run, and remembers how it looked in the last third of the burst, if it shed then."""
+
+    burst: tuple[Scene, Moment] | None = None
+
+    def show(self, scene: Scene, moment: Moment) -> None:
+        """Shows the run as it is now."""
+        late = BEGIN + 2 * LENGTH / 3 <= moment.elapsed < BEGIN + LENGTH
+        if late and scene.now is not None and scene.now.phase == "shedding":
+            self.burst = scene, moment
+        super().show(scene, moment)
+
+
+def draw(path: Path, then: tuple[Scene, Moment], scene: Scene) -> None:
+    """Draws the run as it was at a moment, and the summary of all of it.
+
+    Args:
+        path: where to.
+        then: as it was.
+        scene: all of it.
+    """
+    paper = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    paper.print(frame(*then, width=WIDTH, height=HEIGHT))
+    View(paper).end(summary(scene), {})
+    path.write_text(paper.export_svg(title="penstock demo", unique_id="penstock-demo"))
 
 
 def overload(local: Local, view: View) -> Watched:
@@ -92,22 +123,23 @@ def overload(local: Local, view: View) -> Watched:
     text = (files("penstock.cli.demo") / FILE).read_text(encoding="utf-8")
     config = parse_config(text, FILE)
     view.stage(f"measuring for {MEASURED} s what this machine can take")
-    rates = Rates(measured(local, config))
+    capacity = measured(local, config)
     view.say(
-        f"this machine takes {rates.capacity:,.0f} rows/s: {CALM:g} of it will come, "
+        f"this machine takes {capacity:,.0f} rows/s: {CALM:g} of it will come, "
         f"and from second {BEGIN} on {BURST:g} times of it for {LENGTH} s"
     )
     settings = replace(config.run, length=SECONDS * SECOND)
-    return played(local, _Playing(replace(config, run=settings), None, rates), view)
+    return played(local, _Playing(replace(config, run=settings), None, flows(capacity)), view)
 
 
 @dataclass(frozen=True, slots=True)
 class _Playing(Asked):
-    rates: Rates
+    packets: Flows
 
     def load(self, kind: str, options: Mapping[str, Any]) -> sources.Source:
-        """The packets, at the rates of the demo."""
-        return sources.named(kind, {**options, **self.rates.options()})
+        """The packets, as the demo has them come."""
+        del kind, options
+        return self.packets
 
 
 def measured(local: Local, config: Config) -> float:
@@ -117,19 +149,17 @@ def measured(local: Local, config: Config) -> float:
         local: the session.
         config: the network.
     """
-
-    def flood(kind: str, options: Mapping[str, Any]) -> sources.Source:
-        return sources.named(kind, {**options, "rate": _FLOOD, "most": _AT_ONCE})
-
-    made = toml_network(config, local.spark, flood)
-    run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, mode="off")
+    flood = Flows(sources.packets(_FLOOD / FLOW, burstiness=0.0, most=_AT_ONCE // FLOW))
+    made = toml_network(config, local.spark, lambda *_: flood)
+    # With a target, though one that is never missed: so the code is that of the run to come, and it
+    # is warm when that begins.
+    run = made.network.start(str(local.scratch / "measured"), sinks=made.sinks, latency="1 hour")
     until = time.monotonic() + MEASURED
     while time.monotonic() < until:
         if run.wait(_POLL):
             raise StreamFailed("the stream of the demo has ended by itself")
     run.stop()
-    # The first half is left out: Java has to warm up.
-    late = run.history[len(run.history) // 2 :]
+    late = run.history[len(run.history) * 2 // 3 :]  # before, Java was not warm
     if not late:
         raise StreamFailed(f"the stream of the demo had no batch in {MEASURED} s")
     return sum(one.rows for one in late) / sum(one.seconds for one in late)
