@@ -58,6 +58,7 @@ class Neighbour:
         self.peer = Peer(site, ERROR, network.most, DIFFERENCE, version)
         self.keeps: Mapping[Location, float] = {}
         self._looked = self._asked = float("-inf")
+        self._planned = False
 
     def _site(self, network: Network) -> Site:
         sites = Tree(network).sites
@@ -105,6 +106,9 @@ class Neighbour:
         if self.peer.table is None and now - self._asked > _AGAIN:
             self._asked = now
             said += self.peer.start()
+        if self.peer.table is not None and not self._planned:
+            self._planned = True
+            self._log(f"planned: plans are at most {ERROR:.1%} below the best score")
         self._plan(seen)
         return self._wrapped(said)
 
@@ -119,7 +123,8 @@ class Neighbour:
             self._log(f"overloaded: {shown}" if keeps else "lifted: no node is overloaded any more")
         if keeps and _differ(keeps, self.keeps):
             shares = ", ".join(f"{place} {share:.3g}" for place, share in keeps.items())
-            self._log(f"in force: {shares}")
+            self._log(f"chosen: {shares}")
+            self._log("in force: from the next batch on")
         self.keeps = keeps
 
     def _moved(self, believed: Network) -> bool:
