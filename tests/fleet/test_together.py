@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from penstock.control.costs import Costs
 from penstock.control.settings import Warmup
+from penstock.control.snapshot import OperatorStatistics, Snapshot, StreamStatistics
 from penstock.control.status import QueryStatus, Status
-from penstock.engine.fleet.costs import Together
+from penstock.engine.fleet.costs import Together, bears
 from penstock.fleet.pipeline import parse_pipeline
 from tests.fleet.pipelines import fig1
 
@@ -60,3 +62,14 @@ def test_nothing_is_learnt_before_each_stream_has_told():
     assert together.costs.batches == 1
     together.take([first, second[:1]])
     assert together.costs.batches == 1
+
+
+@pytest.mark.parametrize(("rate", "share"), [(250 / 3, 0.75), (50, 1.0), (0, 1.0)])
+def test_all_boxes_keep_the_share_that_their_node_can_bear(rate, share):
+    # Table 1, plan 0: A hands on a third of each input, and B can take three quarters of that.
+    pipeline = parse_pipeline(fig1(unit=4e-3))
+    costs = {"b1": 12e-3, "b2": 4e-3}
+    boxes = {n: OperatorStatistics(n, "box", 0, 0, 1.0, cost, 0, None) for n, cost in costs.items()}
+    streams = {n: StreamStatistics(n, 0, rate, None) for n in ("a1", "a2")}
+    seen = Snapshot(9, Costs(0.0, costs, 0, {}, 0, 9), boxes, streams, {}, {}, {}, None)
+    assert bears(pipeline, "B", seen) == pytest.approx(share)

@@ -122,7 +122,7 @@ class Fig1:
     latency: str = "12 seconds"
     answers: str = "approximate"
     cost: float | None = None
-    capacity: float = 1.0
+    capacity: float = 0.95
 
     @property
     def rows(self) -> float:

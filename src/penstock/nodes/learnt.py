@@ -10,7 +10,7 @@ from penstock.control.snapshot import Snapshot
 from penstock.nodes.model import Network
 from penstock.nodes.parts import Box, Input, Node
 
-_LEAST = 0.2
+LEAST = 0.2
 """Of its time, that a node has for rows in any case. One whose batches are longer without rows than
 they may be will miss its target whatever is dropped: nothing is won by dropping all of it, and what
 rows cost would never be learnt again."""
@@ -42,7 +42,7 @@ def learnt(
 def _node(node: Node, seen: Snapshot | None, period: float | None) -> Node:
     if seen is None or period is None:
         return node
-    return replace(node, capacity=max(_LEAST, seen.headroom(period)) * node.capacity)
+    return replace(node, capacity=max(LEAST, seen.headroom(period)) * node.capacity)
 
 
 def _input(one: Input, snapshots: Mapping[str, Snapshot]) -> Input:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from penstock.control.snapshot import Snapshot
 from penstock.engine.deliver import Sink, writes
-from penstock.engine.fleet.costs import Together, believe, snapshot_of
+from penstock.engine.fleet.costs import Together, bears, believe, snapshot_of
 from penstock.engine.fleet.links import Links
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.toml_network import toml_network
@@ -79,6 +79,7 @@ class Answering:
     known: Told
     run: NetworkRun | None = None
     _together: Together | None = None
+    _bears: float = 1.0
 
     def start(self, trigger: Mapping[str, Any]) -> NetworkRun:
         """Starts the streams, or goes on where their checkpoint ends.
@@ -118,15 +119,19 @@ class Answering:
     def hold(self, keeps: Mapping[Location, float]) -> None:
         """Keeps no more than is planned, whatever the node itself could bear.
 
+        Where nothing is planned all boxes keep the share that the node can bear. What is still too
+        much each of its streams finds out by itself: but one does not know of the others.
+
         Args:
             keeps: the share at drop locations.
         """
         if self.run is None:
             return
+        alike = 1.0 if keeps else self._bears
         shares = {}
         for box in self.links.pipeline.windows(self.node):
             of = [s for p, s in keeps.items() if p.after in box.inputs and box.name in p.before]
-            shares[box.name] = min(of, default=1.0)
+            shares[box.name] = min(of, default=alike)
         for part in self.run.parts:
             if part.shedder is not None:
                 mine = {name: share for name, share in shares.items() if name in part.queries}
@@ -144,7 +149,9 @@ class Answering:
         if self.run is None or self._together is None:
             return None
         self.run.status()
-        return snapshot_of(self.links.pipeline, self.run, self._together)
+        seen = snapshot_of(self.links.pipeline, self.run, self._together)
+        self._bears = bears(self.links.pipeline, self.node, seen)
+        return seen
 
     @property
     def responses(self) -> list[tuple[float, float]]:

@@ -20,7 +20,7 @@ from penstock.fleet.gates import Gate
 from penstock.fleet.pipeline import Pipeline
 
 WARMUP = Warmup(seconds=15.0, batches=5)
-SAID = 0.25
+SAID = 0.1
 """How far costs that a file says may be off from each other, relative."""
 
 _LEAST = 1e-7

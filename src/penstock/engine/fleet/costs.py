@@ -14,6 +14,7 @@ from penstock.engine.fleet.bearing import SAID
 from penstock.engine.network_run import NetworkRun, RunningPart
 from penstock.fleet.pipeline import Pipeline
 from penstock.network.operators import Operator, Source, inputs
+from penstock.nodes.learnt import LEAST
 
 _LEAST, _BATCH, _ROUND = 1e-7, 0.7, 0.05
 """Seconds that a row takes at least; that a batch, and several streams, are believed to take."""
@@ -167,6 +168,21 @@ def snapshot_of(pipeline: Pipeline, run: NetworkRun, together: Together) -> Snap
         for name, cost in costs.per_row.items()
     }
     return Snapshot(costs.batches, costs, boxes, streams, {}, {}, {}, None)
+
+
+def bears(pipeline: Pipeline, node: str, seen: Snapshot) -> float:
+    """The share of all rows that come to the boxes with windows of a node that it can bear.
+
+    Args:
+        pipeline: what the file says.
+        node: its name.
+        seen: what it has measured.
+    """
+    load = 0.0
+    for box in pipeline.windows(node):
+        rates = [seen.streams[name].rate for name in box.inputs if name in seen.streams]
+        load += seen.operators[box.name].cost * sum(rate or 0.0 for rate in rates)
+    return min(1.0, max(LEAST, seen.headroom(pipeline.period)) / load) if load > 0 else 1.0
 
 
 def busy(spans: Iterable[tuple[float, float]]) -> float:
