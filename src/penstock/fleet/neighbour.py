@@ -58,7 +58,12 @@ class Neighbour:
         self.peer = Peer(site, ERROR, network.most, DIFFERENCE, version)
         self.keeps: Mapping[Location, float] = {}
         self._looked = self._asked = float("-inf")
-        self._planned = False
+        self._told = False
+
+    @property
+    def planned(self) -> bool:
+        """Whether there is a table."""
+        return self.peer.table is not None
 
     def _site(self, network: Network) -> Site:
         sites = Tree(network).sites
@@ -106,8 +111,8 @@ class Neighbour:
         if self.peer.table is None and now - self._asked > _AGAIN:
             self._asked = now
             said += self.peer.start()
-        if self.peer.table is not None and not self._planned:
-            self._planned = True
+        if self.planned and not self._told:
+            self._told = True
             self._log(f"planned: plans are at most {ERROR:.1%} below the best score")
         self._plan(seen)
         return self._wrapped(said)

@@ -116,7 +116,7 @@ class Answering:
         self._together = Together(pipeline, measured)
         return self.run
 
-    def hold(self, keeps: Mapping[Location, float]) -> None:
+    def hold(self, keeps: Mapping[Location, float], *, planned: bool) -> None:
         """Keeps no more than is planned, whatever the node itself could bear.
 
         Where nothing is planned all boxes keep the share that the node can bear. What is still too
@@ -124,10 +124,11 @@ class Answering:
 
         Args:
             keeps: the share at drop locations.
+            planned: whether there is a plan.
         """
         if self.run is None:
             return
-        alike = 1.0 if keeps else self._bears
+        alike = 1.0 if planned else self._bears
         shares = {}
         for box in self.links.pipeline.windows(self.node):
             of = [s for p, s in keeps.items() if p.after in box.inputs and box.name in p.before]

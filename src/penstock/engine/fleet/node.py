@@ -153,7 +153,7 @@ class NodeRun:
             self.relay.start(trigger)
         if self.answering is not None:
             self.answering.start(trigger)
-            self.answering.hold(self.member.keeps)
+            self.answering.hold(self.member.keeps, planned=self.member.planned)
 
     def _keeps(self, bears: float) -> tuple[float, ...]:
         assert self.relay is not None  # noqa: S101 - it asks
@@ -213,7 +213,7 @@ class NodeRun:
             said = self.member.tick(self.seen)
         self._send(said)
         if self.answering is not None:
-            self.answering.hold(self.member.keeps)
+            self.answering.hold(self.member.keeps, planned=self.member.planned)
         if isinstance(self.member, Follower):
             self._plans.keep(self.member.plan)
         self._supervise()
