@@ -3,7 +3,7 @@
     python examples/nodes/run.py [coordinator|peers|alone] [seconds]
 
 It fetches Kafka by Maven the first time. For a quarter of the time few rows come, then more than
-both nodes can take, and in the last quarter few again; shown is what nodes and coordinator say,
+both nodes can take, and at the end few again; shown is what nodes and coordinator say,
 what became of the rows, and the last answers. Ctrl-C ends it.
 """
 
@@ -20,11 +20,11 @@ from penstock.bench.fig1 import INPUTS, OUTPUTS, Fig1
 from penstock.bench.processes import Feed, Fleet, own_broker
 from penstock.errors import PenstockError
 
-FEW, MANY = 0.1, (0.25, 0.75)
+FEW, MANY = 0.04, (0.25, 0.6)
 """Of the rate at which both nodes have too much to do; and when that comes, of the time."""
 
 
-def main(mode: str = "coordinator", seconds: str = "120") -> None:
+def main(mode: str = "coordinator", seconds: str = "150") -> None:
     """Runs it.
 
     Args:
