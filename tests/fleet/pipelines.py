@@ -73,7 +73,7 @@ answers = "{answers}"{gap}{first}
 
 [output.second]
 from = "b2"
-answers = "{answers}"{gap}{second}
+answers = "{other}"{other_gap}{second}
 """
 
 
@@ -85,6 +85,7 @@ def fig1(
     left: str = "left",
     right: str = "right",
     answers: str = "subset",
+    other: str = "",
     unit: float = 1.0,
     out: str = "",
     latency: str = "4 seconds",
@@ -94,6 +95,7 @@ def fig1(
     """The text of the file.
 
     Args:
+        other: what kind of answers the second query has; "" for the same.
         unit: seconds that the cheapest box takes for a row.
         out: a folder for the answers; "" for none.
     """
@@ -101,7 +103,9 @@ def fig1(
         name: f'\nsink = {{ format = "parquet", path = "{out}/{name}" }}' if out else ""
         for name in ("first", "second")
     }
-    gap = "\nmax_gap = 3" if answers == "subset" else ""
+    gap, other_gap = (
+        "\nmax_gap = 3" if kind == "subset" else "" for kind in (answers, other or answers)
+    )
     costs = {f"cost{times}": times * unit for times in (1, 2, 3)}
     rates = {"rate": 1 / unit, "most": 3 / unit}
     topics = {"left": left, "right": right, "control": control, "servers": servers}
@@ -109,6 +113,8 @@ def fig1(
         "mode": mode,
         "answers": answers,
         "gap": gap,
+        "other": other or answers,
+        "other_gap": other_gap,
         "latency": latency,
         "name": name,
         "trigger": trigger,

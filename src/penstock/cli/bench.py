@@ -80,10 +80,20 @@ def placement(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose
 
 @app.command("nodes", epilog="Example: penstock bench nodes --json")
 def nodes(*, as_json: AsJson = False, quick: Quick = False, verbose: Verbose = False) -> None:
-    """Time the plans for many nodes: the linear program, tables, lookups."""
+    """Time the plans for many nodes; without --quick also run two nodes on Spark and Kafka."""
     with one_line_errors(verbose=verbose):
         progress = Console(stderr=True, highlight=False)
-        result = nodes_bench.run(quick=quick, say=lambda text: progress.print(text, markup=False))
+
+        def say(text: str) -> None:
+            progress.print(text, markup=False)
+
+        result = nodes_bench.run(quick=quick, say=say)
+        if not quick:
+            # It needs a client of Kafka, which is an extra.
+            from penstock.bench import fleet as fleet_bench  # noqa: PLC0415
+
+            check_java()
+            result["spark"] = fleet_bench.run(say)
     _show(result, nodes_table(result), as_json=as_json, failed=False)
 
 
@@ -253,6 +263,14 @@ def nodes_table(result: dict[str, Any]) -> Table:
         f"8 inputs of {result['fit_8_kinds']} kinds: {result['fit_8_entries']:,} entries. After a "
         f"selectivity fell by a tenth {result['delta_share']:.0%} of a table was sent again."
     )
+    if "coordinator" in (told := result.get("spark", {})):
+        best = {name: f"{share:.0%}" for name, share in told["of_optimum"].items()}
+        shown.caption += (
+            f"\nTwo Spark applications: {told['uncoordinated']:,.0f} rows/s at the outputs if each "
+            f"node sheds for itself, {told['coordinator']:,.0f} with a coordinator "
+            f"({best['coordinator']} of the optimum), {told['peer']:,.0f} among peers "
+            f"({best['peer']}); p95 {told['p95_over_target']} of the target."
+        )
     shown.caption_justify = "left"
     return shown
 

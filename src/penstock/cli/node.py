@@ -27,9 +27,9 @@ from penstock.fleet.pipeline import MODES, Pipeline, read_pipeline
 
 EXAMPLE = "Example: penstock node examples/nodes/pipeline.toml --node A"
 
-_TURN, _PAUSE = 0.25, 2.0
-"""Seconds from one look at the control topic to the next, and until a broker is looked for again.
-"""
+_TURN, _PAUSE, _REPORT = 0.25, 2.0, 1.0
+"""Seconds from one look at the control topic to the next, until a broker is looked for again, and
+from one report to the next."""
 
 
 def node(
@@ -102,10 +102,12 @@ def _watched(run: NodeRun, seconds: float | None, report: Path | None) -> None:
     try:
         with interrupts() as came:
             _started(run, came)
+            written = 0.0
             while not came.wait(_TURN):
                 run.turn()
-                if report is not None:
+                if report is not None and time.monotonic() - written >= _REPORT:
                     _write(report, run)
+                    written = time.monotonic()
                 if seconds is not None and time.monotonic() - began >= seconds:
                     break
     finally:

@@ -10,6 +10,11 @@ from penstock.control.snapshot import Snapshot
 from penstock.nodes.model import Network
 from penstock.nodes.parts import Box, Input, Node
 
+LEAST = 0.2
+"""Of its time, that a node has for rows in any case. One whose batches are longer without rows than
+they may be will miss its target whatever is dropped: nothing is won by dropping all of it, and what
+rows cost would never be learnt again."""
+
 
 def learnt(
     network: Network, snapshots: Mapping[str, Snapshot], period: float | None = None
@@ -37,8 +42,7 @@ def learnt(
 def _node(node: Node, seen: Snapshot | None, period: float | None) -> Node:
     if seen is None or period is None:
         return node
-    # Never nothing: a node that is busy with itself still gets a plan.
-    return replace(node, capacity=max(0.01, seen.headroom(period)) * node.capacity)
+    return replace(node, capacity=max(LEAST, seen.headroom(period)) * node.capacity)
 
 
 def _input(one: Input, snapshots: Mapping[str, Snapshot]) -> Input:

@@ -20,8 +20,11 @@ from penstock.fleet.gates import Gate
 from penstock.fleet.pipeline import Pipeline
 
 WARMUP = Warmup(seconds=15.0, batches=5)
+SAID = 0.1
+"""How far costs that a file says may be off from each other, relative."""
+
 _LEAST = 1e-7
-_FIXED = 0.3
+_FIXED = 0.7
 """Seconds that a batch of relays is believed to take without rows."""
 
 
@@ -40,10 +43,12 @@ class Bearing:
         costs = {box.name: max(box.cost, _LEAST) for box in boxes}
         streams = list(dict.fromkeys(gate.stream for gate in gates))
         kinds = dict.fromkeys(costs, "box")
-        self.statistics = Statistics(kinds, streams, prior=Prior(_FIXED, costs), warmup=WARMUP)
+        self.statistics = Statistics(
+            kinds, streams, prior=Prior(_FIXED, costs, SAID), warmup=WARMUP
+        )
         self.control = SeamlessBatches(pipeline.latency, interval=pipeline.interval)
         self.pulse = Pulse(pipeline.interval)
-        self.responses: list[float] = []
+        self.responses: list[tuple[float, float]] = []
         self._own = 1.0
         self._out: dict[str, float] = {}
 
@@ -89,7 +94,7 @@ class Bearing:
             return self._own
         span = began - last.began
         took = response(0.95, began, collected or 0.0, now + overhead, 0.0)
-        self.responses.append(took)
+        self.responses.append((now + overhead, took))
         costs = self.now.costs
         work = sum(costs.per_row[box] * count for box, count in kept.items())
         total = sum(rows.values())
@@ -110,8 +115,3 @@ class Bearing:
         if admitted.good:
             self._own = max(0.01, admitted.share if admitted.sheds else 1.0)
         return self._own
-
-    def p95(self) -> float | None:
-        """The 95th percentile of response times of the last hundred batches, in seconds."""
-        some = sorted(self.responses[-100:])
-        return some[int(0.95 * (len(some) - 1))] if some else None

@@ -47,6 +47,9 @@ _PAUSE, _SHORT, _TRIES = 2.0, 20.0, 5
 """Seconds before a stream is started again; one that ran for less than so many seconds has failed
 at once, and is given up after so many times."""
 
+_LOOK = 1.0
+"""Seconds after which it is looked again what was measured."""
+
 
 def with_variables(pipeline: Pipeline, environ: Mapping[str, str]) -> Pipeline:
     """The pipeline with variables of the environment in its control.
@@ -85,8 +88,10 @@ class NodeRun:
     withheld: Withheld = field(default_factory=Withheld)
     relay: Relay | None = None
     answering: Answering | None = None
+    seen: Snapshot | None = None
     _failures: int = 0
     _started: float = 0.0
+    _looked: float = float("-inf")
 
     def __post_init__(self) -> None:
         names = [node.name for node in self.pipeline.network.nodes]
@@ -148,7 +153,7 @@ class NodeRun:
             self.relay.start(trigger)
         if self.answering is not None:
             self.answering.start(trigger)
-            self.answering.hold(self.member.keeps)
+            self.answering.hold(self.member.keeps, planned=self.member.planned)
 
     def _keeps(self, bears: float) -> tuple[float, ...]:
         assert self.relay is not None  # noqa: S101 - it asks
@@ -201,12 +206,14 @@ class NodeRun:
     def turn(self) -> None:
         """Hears, plans and speaks, once; a stream that has failed is started again, or raised."""
         self.hear(self.bus.poll())
-        seen = self.snapshot()
+        # To ask Spark takes time of the streams.
+        if time.monotonic() - self._looked >= _LOOK:
+            self._looked, self.seen = time.monotonic(), self.snapshot()
         with self._lock:
-            said = self.member.tick(seen)
+            said = self.member.tick(self.seen)
         self._send(said)
         if self.answering is not None:
-            self.answering.hold(self.member.keeps)
+            self.answering.hold(self.member.keeps, planned=self.member.planned)
         if isinstance(self.member, Follower):
             self._plans.keep(self.member.plan)
         self._supervise()

@@ -6,6 +6,9 @@ from typing import Any
 
 from penstock.engine.fleet.node import NodeRun
 
+_LAST = 100
+"""Batches whose response times are told."""
+
 
 def report(run: NodeRun) -> dict[str, Any]:
     """What became of rows, and what was ignored, as plain values.
@@ -13,15 +16,18 @@ def report(run: NodeRun) -> dict[str, Any]:
     Args:
         run: the node.
     """
-    seen = run.snapshot()
-    p95 = [one.p95() for one in (run.relay and run.relay.bearing, run.answering) if one]
+    seen = run.seen
+    told = [
+        one.responses[-_LAST:] for one in (run.relay and run.relay.bearing, run.answering) if one
+    ]
     return {
         "node": run.node,
         "accounts": {
             **(dict(run.relay.accounts) if run.relay is not None else {}),
             **(run.answering.accounts if run.answering is not None else {}),
         },
-        "p95": max((p for p in p95 if p is not None), default=None),
+        "p95": max((_p95(some) for some in told if some), default=None),
+        "responses": [[round(at, 3), round(took, 3)] for some in told for at, took in some],
         "target": run.pipeline.latency,
         "keeps": {str(place): share for place, share in run.member.keeps.items()},
         "costs": {} if seen is None else {n: o.cost for n, o in seen.operators.items()},
@@ -30,3 +36,8 @@ def report(run: NodeRun) -> dict[str, Any]:
         "ignored": run.mailbox.ignored,
         "reports": list(run.mailbox.reports),
     }
+
+
+def _p95(responses: list[tuple[float, float]]) -> float:
+    some = sorted(took for _, took in responses)
+    return some[int(0.95 * (len(some) - 1))]

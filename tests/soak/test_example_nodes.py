@@ -1,0 +1,45 @@
+"""The example of two nodes runs with one command, and its log has all phases (F4)."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.bench.kafka.jars import jars
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[2]
+PHASES = ("planned", "overloaded", "chosen", "in force", "lifted")
+
+
+def test_the_example_plans_drops_and_lifts() -> None:
+    for name in ("connector", "broker"):
+        if isinstance(found := jars(name), str):
+            pytest.skip(found)
+    done = subprocess.run(
+        [sys.executable, "examples/nodes/run.py", "coordinator", "150"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = [m[1] for m in re.finditer(r" coordinator ([a-z ]+):", done.stdout)]
+    places = [said.index(phase) for phase in PHASES]
+    assert places == sorted(places), said
+    assert re.search(r" A in force: plan [0-9a-f]{8}, inputs scaled by left 0\.\d+", done.stdout)
+    for box in ("a1", "a2"):
+        rows = re.search(rf"A {box}: .*'rows': (\d+), 'kept': (\d+), 'shed': (\d+)", done.stdout)
+        assert rows is not None
+        came, kept, shed = map(int, rows.groups())
+        assert came == kept + shed
+        assert shed > 0
+    assert re.search(r"first: \d\d+ answers", done.stdout)
