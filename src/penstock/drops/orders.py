@@ -145,7 +145,11 @@ class Orders:
     def at_streams(self) -> tuple[bool, ...]:
         """Of each stream, whether rows may be dropped where they enter."""
         asked = self.asked or ((),) * len(self.streams)
-        by_window = (any(one.needed and one.drops for one in some) for some in asked)
+        # One that needs whole windows asks for rows of some kind; others may be dropped, be it at
+        # random.
+        by_window = (
+            any(one.needed for one in some) and any(one.drops for one in some) for some in asked
+        )
         plain = (order.drops for order in self.streams)
         return tuple(a or b for a, b in zip(plain, by_window, strict=True))
 
