@@ -16,8 +16,8 @@ install: $(STAMP) ## Create .venv with the locked dependencies (PYTHON=... to ch
 java: ## Check that Spark will find Java 17 or newer
 	@sh scripts/check_java.sh
 
-demo: install java ## Seven queries, and a burst to three times what this machine can take
-	$(BIN)/penstock demo --report demo-report
+demo: install java ## Show the library at work
+	$(BIN)/penstock demo
 
 test: install java ## Run all tests but the long ones, the documentation's examples included
 	@sh scripts/test.sh $(BIN)/pytest
@@ -43,7 +43,7 @@ format: install ## Format the code and apply safe fixes
 
 clean: ## Remove .venv, caches and build output
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf spark-warehouse metastore_db derby.log .kafka demo-report
+	rm -rf spark-warehouse metastore_db derby.log .kafka
 	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml requirements.lock

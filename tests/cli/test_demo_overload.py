@@ -32,7 +32,7 @@ from tests.view.bursts import burst
 def test_its_network_is_that_of_the_seven_queries():
     config = parse_config((files("penstock.cli.demo") / FILE).read_text(), FILE)
     assert len(config.outline().queries) == 7
-    assert config.latency == 6_000_000
+    assert config.latency == 10_000_000
     assert {query.answers for query in config.queries.values()} == {"approximate"}
 
 
@@ -76,7 +76,7 @@ def test_it_is_drawn_as_it_was_in_the_burst_with_its_summary(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["overlod"], "demo must be 'overload' or 'windows', got 'overlod'; did you mean"),
+        (["overlod"], "demo must be 'windows' or 'overload', got 'overlod'; did you mean"),
         (["overload", "--for", "9"], "--for must be left out of demo overload, got 9"),
         (["windows", "--report", "r"], "--report must be left out of demo windows, got 'r'"),
     ],

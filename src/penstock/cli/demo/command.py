@@ -1,4 +1,4 @@
-"""`penstock demo`: an overload, and how it is survived; or windows that are checked."""
+"""`penstock demo`: a minute of windows over packets; or an overload, and how it is survived."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from penstock.cli.java import check_java
 from penstock.cli.session import DEMO, Local, local_spark
 from penstock.errors import StreamFailed, UsageError, complaint, did_you_mean
 
-EXAMPLE = "Example: penstock demo --report report"
-KINDS = ("overload", "windows")
+EXAMPLE = "Example: penstock demo --for 20"
+KINDS = ("windows", "overload")
 SECONDS = 60
 PER_BATCH = 20_000
 POLL = 0.25
@@ -37,12 +37,12 @@ def demo(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="[overload|windows]",
-            help="Seven queries, and a burst to three times what this machine can take; or "
-            "windows that are checked.",
-            show_default="overload",
+            metavar="[windows|overload]",
+            help="Windows that are checked; or seven queries, and a burst to three times what "
+            "this machine can take.",
+            show_default="windows",
         ),
-    ] = "overload",
+    ] = "windows",
     *,
     seconds: Annotated[
         int | None,
@@ -57,10 +57,10 @@ def demo(
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Show how an overload is met; or windows over packets as they arrive, and check them."""
+    """Show windows over packets as they arrive, and check them; or show how an overload is met."""
     with one_line_errors(verbose=verbose):
         if kind not in KINDS:
-            rule = "must be 'overload' or 'windows'"
+            rule = "must be 'windows' or 'overload'"
             raise UsageError(complaint("demo", rule, kind, did_you_mean(kind, KINDS)))
         if kind == "overload" and seconds is not None:
             rule = "must be left out of demo overload"

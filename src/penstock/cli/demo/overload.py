@@ -26,7 +26,7 @@ from penstock.cli.demo.arriving import FLOW, Flows
 from penstock.cli.failures import FAILED, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.run import played, reported
-from penstock.cli.session import DEMO, Local, local_spark
+from penstock.cli.session import OVERLOAD, Local, local_spark
 from penstock.cli.watch import Watched
 from penstock.engine.toml_network import toml_network
 from penstock.errors import StreamFailed
@@ -41,16 +41,16 @@ FILE = "overload.toml"
 CALM, BURST = 0.4, 3.0
 """The rate before and after the burst, and in it, in multiples of what was measured."""
 
-BEGIN, LENGTH, SECONDS = 40, 25, 100
+BEGIN, LENGTH, SECONDS = 35, 25, 95
 """When the burst begins, how long it lasts, how long all of it does, in seconds."""
 
-MEASURED = 35
+MEASURED = 45
 """Seconds for which it is measured what the machine can take; Java warms up in them."""
 
 WIDTH, HEIGHT = 110, 29
 """Of the picture: columns, lines."""
 
-_FLOOD, _AT_ONCE = 2_000_000, 200_000  # rows a second that are offered, and of a batch at most
+_FLOOD, _AT_ONCE = 2_000_000, 600_000  # rows a second that are offered, and of a batch at most
 _POLL = 0.5
 
 
@@ -75,7 +75,7 @@ def show_overload(report: Path | None, svg: Path | None = None, *, verbose: bool
     with one_line_errors(verbose=verbose), Remembering(Console(highlight=False)) as view:
         check_java()
         view.stage("starting Spark")
-        with local_spark(DEMO, verbose=verbose) as local:
+        with local_spark(OVERLOAD, verbose=verbose) as local:
             found = overload(local, view)
         reported(found, view, report)
         if svg is not None and view.burst is not None:
