@@ -20,11 +20,11 @@ from penstock.fleet.gates import Gate
 from penstock.fleet.pipeline import Pipeline
 
 WARMUP = Warmup(seconds=15.0, batches=5)
-SAID = 0.1
+SAID = 0.15
 """How far costs that a file says may be off from each other, relative."""
 
 _LEAST = 1e-7
-_FIXED = 0.7
+_FIXED = 1.2
 """Seconds that a batch of relays is believed to take without rows."""
 
 

@@ -16,8 +16,8 @@ from penstock.fleet.pipeline import Pipeline
 from penstock.network.operators import Operator, Source, inputs
 from penstock.nodes.learnt import LEAST
 
-_LEAST, _BATCH, _ROUND = 1e-7, 0.7, 0.05
-"""Seconds that a row takes at least; that a batch, and several streams, are believed to take."""
+_LEAST, _BATCH = 1e-7, 1.2
+"""Seconds that a row takes at least, and that a batch is believed to take without rows."""
 
 
 def believe(pipeline: Pipeline, part: RunningPart) -> None:
@@ -100,8 +100,8 @@ class Together:
     def __post_init__(self) -> None:
         costs = {box: self.pipeline.network.box[box].cost for some in self.boxes for box in some}
         believed = {box: max(cost, _LEAST) for box, cost in costs.items()}
-        batches = {_batch(place): _BATCH for place in range(len(self.boxes))}
-        self._model = CostModel(Prior(_ROUND, {**believed, **batches}, SAID))
+        # A batch of each stream is the fixed cost of a round, which beliefs hold most loosely.
+        self._model = CostModel(Prior(_BATCH * len(self.boxes), believed, SAID))
 
     def take(self, streams: Iterable[Iterable[Status]]) -> None:
         """Learns from what is new.
@@ -126,8 +126,7 @@ class Together:
         seconds = busy([(max(begin, since), end) for begin, end in spans if end > since])
         if self.warmup.over(since - self._first, self._rounds):
             counts = dict.fromkeys(self._model.prior.costs, 0.0)
-            for place, status in self._new:
-                counts[_batch(place)] += 1
+            for _, status in self._new:
                 for query in status.queries:
                     counts[query.name] += query.taken
             self._model.observe(counts, seconds)
@@ -136,15 +135,7 @@ class Together:
     @property
     def costs(self) -> Costs:
         """Of boxes; the fixed one is that of a batch of each stream."""
-        found = self._model.costs
-        batches = [_batch(place) for place in range(len(self.boxes))]
-        rows = {name: cost for name, cost in found.per_row.items() if name not in batches}
-        fixed = found.fixed + sum(found.per_row[name] for name in batches)
-        return replace(found, fixed=fixed, per_row=rows)
-
-
-def _batch(place: int) -> str:
-    return f"a batch of stream {place}"
+        return self._model.costs
 
 
 def snapshot_of(pipeline: Pipeline, run: NetworkRun, together: Together) -> Snapshot:
