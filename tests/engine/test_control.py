@@ -13,6 +13,7 @@ import penstock as ps
 from penstock.control import statistics
 from penstock.control.settings import Warmup
 from penstock.control.status import Status
+from penstock.engine import latest
 from penstock.errors import SpecificationError, UsageError
 from penstock.planning.regulator import Regulator
 from tests.engine.streams import Files
@@ -101,7 +102,10 @@ def test_a_controller_that_fails_stops_nothing(
     assert answers["whole"]
 
 
-def test_a_scene_has_all_that_is_shown(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_scene_has_all_that_is_shown(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(latest, "RARELY", 0)
     asked = queries(stream(spark, tmp_path))
     run = start(asked, tmp_path / "checkpoint", {}, keep=0.5, drop=0.5)
     run.scene()

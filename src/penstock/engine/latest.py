@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,25 +18,45 @@ from penstock.engine.together import united
 SHOWN = 20
 """Answers of each query."""
 
+RARELY = 9
+"""Times as long as a look takes, no other one follows: so it takes a tenth of the time at most."""
+
 _PLACE = "penstock_place"
 
 
 @dataclass
 class Latest:
-    """Takes a few answers of each batch, once somebody has asked for them: it is a job more.
+    """Takes a few answers of a batch, once somebody has asked for them: it is a job more.
 
     Args:
         part: whose answers they are.
+        clock: seconds.
         wanted: whether somebody looks.
         answers: query → its latest answers, newest window first.
     """
 
     part: Part
+    clock: Callable[[], float] = time.monotonic
     wanted: bool = False
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    _next: float = -math.inf
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a look: a small batch must not take longer for being watched."""
+        return self.wanted and self.clock() >= self._next
 
     def take(self, batch: DataFrame) -> None:
         """Notes the answers of a batch, which is in memory."""
+        begin = self.clock()
+        found = self._found(batch)
+        # One assignment, since others read it from their own threads.
+        self.answers = {**self.answers, **found}
+        if found:
+            now = self.clock()
+            self._next = now + RARELY * (now - begin)
+
+    def _found(self, batch: DataFrame) -> dict[str, list[dict[str, Any]]]:
         each = self.part.answers(batch)
         types = {name: {f.name: f.dataType for f in rows.schema} for name, rows in each.items()}
         together = united({name: _alike(rows, types) for name, rows in each.items()})
@@ -46,8 +68,7 @@ class Latest:
             mine = types[row["query"]]
             values = {name: _as(row[name], of) for name, of in mine.items()}
             found.setdefault(row["query"], []).append(values)
-        # One assignment, since others read it from their own threads.
-        self.answers = {**self.answers, **found}
+        return found
 
 
 def _alike(rows: DataFrame, types: Mapping[str, Mapping[str, DataType]]) -> DataFrame:

@@ -136,7 +136,7 @@ def _controlled(part: Part, deliver: Write, sinks: Mapping[str, Sink], control: 
     def kept_and_delivered(batch: DataFrame, number: int) -> None:
         control.pulse.enter()
         # Each sink, and each look, is an action of its own, and must not run the stream again.
-        look, shown = control.measure.due, control.latest.wanted
+        look, shown = control.measure.due, control.latest.due
         sized = control.shedder if part.shared_sheds and floored(part.shared) else None
         keep = several or look or shown or sized is not None
         batch = batch.persist() if keep else batch
