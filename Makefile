@@ -16,8 +16,8 @@ install: $(STAMP) ## Create .venv with the locked dependencies (PYTHON=... to ch
 java: ## Check that Spark will find Java 17 or newer
 	@sh scripts/check_java.sh
 
-demo: install java ## Show the library at work
-	$(BIN)/penstock demo
+demo: install java ## Show how a burst to three times what this machine can take is met
+	$(BIN)/penstock demo overload
 
 test: install java ## Run all tests but the long ones, the documentation's examples included
 	@sh scripts/test.sh $(BIN)/pytest

@@ -28,7 +28,7 @@ EXIT_CODES = """\
 | 0 | it went well; `doctor`: nothing is wrong |
 | 1 | it failed while it ran; `doctor`: something is wrong |
 | 2 | it was asked for what cannot be: an option, a file, a query |
-| 130 | Ctrl-C |
+| 130 | Ctrl-C; `run`, `node` and `coordinate` end cleanly by the first one, with 0 |
 
 What goes wrong is one line on stderr; `--verbose` adds the trace. Where there is `--json`, stdout
 has nothing but JSON. `penstock --install-completion` installs completion for your shell (bash, zsh,

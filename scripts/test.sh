@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs all tests but the long ones with the pytest that is named: those that share one Spark session,
-# and beside them, in a process of their own, those that need none. Both must pass.
+# Runs all tests but the long ones with the pytest that is named: those that share a Spark session, in
+# two processes with one each, a file of them in the one or the other; and beside them those that need
+# none. A micro-batch is mostly planned, and that by one core: two sessions use both. All must pass.
 pytest=${1:?the pytest to run}
 others=$(mktemp) || exit
 trap 'kill "$pid" 2>/dev/null; rm -f "$others"' EXIT
@@ -8,7 +9,7 @@ trap 'exit 130' INT TERM
 
 "$pytest" -m "not spark and not soak" >"$others" 2>&1 &
 pid=$!
-"$pytest" -m "spark and not soak"
+"$pytest" -m "spark and not soak" -n 2 --dist loadfile
 with=$?
 wait "$pid"
 without=$?

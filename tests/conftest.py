@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, UTC everywhere, the Hypothesis profiles."""
+"""What all tests of a process share: one Spark session, UTC everywhere, the Hypothesis profiles."""
 
 import contextlib
 import os
@@ -32,8 +32,19 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-VFORK = "-Djdk.lang.Process.launchMechanism=VFORK"
-"""Java starts such a process directly, not by a helper."""
+JAVA = (
+    # A collector with threads of its own would take from the two cores what the tests need. The
+    # slow compiler has nearly paid back what it took after 270 s of one core, and by then tests of
+    # networks take up to a third less. Compiled code has room: the quick compiler alone would have
+    # 48 MB, of which five tests used 46, and Java began to throw some away.
+    "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m",
+    # What a batch leaves behind is gone before it is copied; that classes are many is no reason
+    # to collect.
+    "-Xms2g -Xmn800m -XX:MetaspaceSize=512m",
+    # A process is started directly, not by a helper.
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+)
+"""Options of the tests' Java."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before they are chosen by their marks
@@ -66,11 +77,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("penstock-tests")
         .config("spark.driver.memory", "2g")  # handed to the JVM when it is launched, just below
-        # Each test has plans of its own: Java's slow compiler would not be paid back, and a
-        # collector with threads of its own would take from the two cores what the tests need.
-        .config(
-            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {VFORK}"
-        )
+        .config("spark.driver.extraJavaOptions", " ".join(JAVA))
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
@@ -85,6 +92,9 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.streaming.pollingDelay", "10ms")
+        # Spark keeps the code of its last hundred generated classes: a network has sixty, and the
+        # tests after it ask the same queries.
+        .config("spark.sql.codegen.cache.maxEntries", "2000")
         .config("spark.python.unix.domain.socket.enabled", "true")
         .config(map=dict[str, bool | float | int | str | None](PLAIN_FILES))
     )

@@ -133,7 +133,7 @@ class TestTheTestScript:
         fake = script(tmp_path / "pytest", 'echo "ran $*"', f'test "$2" != "{fails}"')
         result = run("/bin/sh", "scripts/test.sh", fake, PATH=os.environ["PATH"])
         assert result.stdout.splitlines() == [
-            "ran -m spark and not soak",
+            "ran -m spark and not soak -n 2 --dist loadfile",
             "Without Spark:",
             "ran -m not spark and not soak",
         ]
@@ -142,7 +142,7 @@ class TestTheTestScript:
 
 def test_tests_are_marked_by_whether_they_share_the_session(request):
     for item in request.session.items:
-        shares = {"spark", "broker", "spark_folder"} & set(getattr(item, "fixturenames", ()))
+        shares = {"spark", "spark_folder"} & set(getattr(item, "fixturenames", ()))
         assert bool(shares) == (item.get_closest_marker("spark") is not None), item.nodeid
 
 

@@ -17,6 +17,8 @@ def test_the_figures_are_there_and_as_wanted(monkeypatch):
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert {"lp_1000_nodes_s", "fit_8_inputs_s", "fit_8_entries", "lookup_us"} <= set(found)
+    assert found["lookup_us"] == max(found["lookup_fit_us"], found["lookup_solver_us"])
+    assert min(found["lookup_fit_us"], found["lookup_solver_us"]) > 0
     assert found["fit_8_kinds"] == 2
     assert 0 < found["delta_share"] < 1
     assert found["fit_8_inputs_s"] < 5

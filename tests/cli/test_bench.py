@@ -135,6 +135,7 @@ def test_batches_that_differ_are_a_failure(measured):
 def test_what_drops_cost_is_beside_what_is_wanted():
     result = {
         "overhead": {"25/1.0": 0.99, "100/0.5": 0.91},
+        "interval": {"25/1.0": [0.96, 1.02], "100/0.5": [0.9, 0.92]},
         "a_a_range": [0.95, 1.04],
         "dropped_row": 0.12,
         "dropped_row_kafka": 0.3,

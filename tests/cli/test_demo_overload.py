@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 from penstock import sources
 from penstock.cli.demo.arriving import FLOW, Flows
 from penstock.cli.demo.overload import (
+    APART,
     BEGIN,
     BURST,
     CALM,
     FILE,
     LENGTH,
     SECONDS,
+    STEPS,
     Remembering,
     draw,
     flows,
@@ -44,7 +46,12 @@ def test_a_burst_is_several_times_what_was_measured(capacity):
         for s in range(SECONDS)
     ]
     assert per_second[:BEGIN] == pytest.approx([CALM * capacity] * BEGIN)
-    assert per_second[BEGIN : BEGIN + LENGTH] == pytest.approx([BURST * capacity] * LENGTH)
+    rises, top = per_second[BEGIN : BEGIN + APART * STEPS], BEGIN + APART * (STEPS - 1)
+    assert rises == sorted(rises)
+    assert len({round(rate) for rate in rises}) == STEPS
+    assert per_second[top : BEGIN + LENGTH] == pytest.approx(
+        [BURST * capacity] * (BEGIN + LENGTH - top)
+    )
     assert per_second[-1] == pytest.approx(CALM * capacity)
 
 

@@ -1,6 +1,8 @@
 """How much of the machine a command takes; Spark itself is started by the demo's test."""
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -46,3 +48,16 @@ def test_an_interrupt_waits_until_java_has_started():
         start()
     assert done == ["started"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_secret_setting_is_told_to_spark_though_java_is_not_started_with_it(tmp_path):
+    program = """
+from penstock.cli.session import DEMO, local_spark
+from penstock.network.secrets import Secret
+with local_spark(DEMO, verbose=False, more={"spark.hadoop.mine": Secret("sword")}) as local:
+    print(local.spark.sparkContext._jsc.hadoopConfiguration().get("mine"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "sword\n"

@@ -237,3 +237,81 @@ def test_names_and_numbers_are_checked():
     with pytest.raises(SpecificationError, match="cost of 'web' must be a finite number above 0"):
         Prior(fixed=1.0, costs={"web": 0.0})
     assert model.costs.batches == 0
+
+
+def test_what_queries_cost_is_known_after_long_in_which_all_rows_were_dropped():
+    """Dropping gets faster meanwhile, as Java gets warm with it; that says nothing of queries."""
+    model = CostModel(default_prior({"s": "source", "a": "aggregate"}))
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = 1e6 * rng.uniform(0.5, 1.5)
+        model.observe({"s": rows, "a": rows}, 1.0 + 1.0e-6 * rows)
+    for batch in range(120):
+        rows, each = 2e6 * rng.uniform(0.8, 1.2), 0.4e-6 if batch < 20 else 0.1e-6
+        model.observe({"s": rows, "a": rows / 64}, 1.0 + each * rows)
+    assert model.costs.predict({"s": 1e6, "a": 1e6}) == pytest.approx(2.0, rel=0.15)
+    assert model.costs.predict({"s": 1e6, "a": 1e6 / 64}) == pytest.approx(1.1, rel=0.15)
+
+
+def test_what_is_not_seen_for_long_is_learnt_anew_when_it_comes_again():
+    model = CostModel(default_prior({"s": "source", "a": "aggregate"}))
+    for rows in (0.5e6, 1e6, 1.5e6) * 10:
+        model.observe({"s": rows, "a": rows}, 1.0 + 1.0e-6 * rows)
+    for rows in (1e6, 2e6, 3e6) * 30:
+        model.observe({"s": rows, "a": 0.0}, 1.0 + 0.1e-6 * rows)
+    for rows in (0.5e6, 1e6, 1.5e6) * 2:
+        model.observe({"s": rows, "a": rows}, 1.0 + 3.0e-6 * rows)
+    assert model.costs.predict({"s": 1e6, "a": 1e6}) == pytest.approx(4.0, rel=0.2)
+
+
+def test_one_slow_batch_at_the_end_of_the_warm_up_does_not_make_rows_free():
+    """
+    seconds              ·          the first batch that counts is an accident, and those after it
+         ·  · ·  ·  ·          · ·  have more rows: without the earlier ones, a batch of any size
+    rows ▂  ▂ ▂  ▂  ▂    ▂     ▄ ▄  takes as long as another
+    """
+    prior = default_prior({"s": "source", "t": "taking", "a": "aggregate"})
+    model = CostModel(prior)
+
+    def batch(rows: float, seconds: float, warm: float) -> None:
+        model.observe(dict.fromkeys(prior.costs, rows), seconds, warm=warm)
+
+    for warm in (0.5, 0.6, 0.7, 0.8, 0.9):
+        batch(3e5, 1.4 + 3e5 * 2e-6, warm)
+    batch(3.2e5, 3.8, 1.0)
+    for rows in (7.3e5, 7e5):
+        batch(rows, 1.4 + rows * 2e-6, 1.0)
+    burst = dict.fromkeys(prior.costs, 2.8e6)
+    assert model.costs.predict(burst) == pytest.approx(1.4 + 2.8e6 * 2e-6, rel=0.25)
+
+
+def test_no_batch_takes_less_than_the_fixed_cost():
+    model = CostModel(default_prior({"s": "source", "a": "aggregate"}))
+    for number in range(40):  # rows rise while Java gets faster, with accidents
+        rows = 3e5 * (1 + number / 100)
+        seconds = (0.7 + rows * 1e-6) * (1.3 - number / 100) * (1.6 if number % 7 == 3 else 1.0)
+        model.observe({"s": rows, "a": rows}, seconds)
+    assert model.costs.fixed <= 1.16
+    assert model.costs.predict({"s": 3e6, "a": 3e6}) >= 1.5
+
+
+def test_a_batch_unlike_all_before_it_is_learnt_from_at_once():
+    """A map is believed to cost next to nothing; the first batch that drops behind it knows."""
+    prior = default_prior({"s": "source", "m": "map", "a": "aggregate"})
+    model = CostModel(prior)
+    for _ in range(30):
+        model.observe({"s": 1e6, "m": 1e6, "a": 1e6}, 0.5 + 2e-6 * 1e6)
+    few = {"s": 3e6, "m": 2e6, "a": 2e5}
+    assert model.costs.predict(few) < 3.0
+    model.observe(few, 0.5 + 2e6 * 1.8e-6 + 2e5 * 0.2e-6)
+    assert model.costs.predict(few) > 3.4
+
+
+def test_a_batch_far_larger_than_all_before_it_is_learnt_from_at_once():
+    model = CostModel(default_prior({"s": "source", "a": "aggregate"}))
+    rng = np.random.default_rng(0)
+    for _ in range(40):  # 0.2 µs of a row are hidden by a batch that takes a second
+        model.observe({"s": 1e4, "a": 1e4}, float(rng.uniform(0.95, 1.05)))
+    many = {"s": 3e6, "a": 3e6}
+    model.observe(many, 6.0)
+    assert model.costs.predict(many) == pytest.approx(6.0, rel=0.3)

@@ -143,7 +143,7 @@ def test_warm_up_lasts_for_its_seconds_and_its_batches():
     assert timed == [0, 0, 0, 1, 2]
 
 
-def test_warm_up_tells_nothing_of_costs_and_rates_but_counts_are_counts():
+def test_the_first_batches_tell_nothing_of_costs_and_rates_but_counts_are_counts():
     # While it warms up the engine takes a hundred times as long.
     slow = [batch(n, at=100.0 * (n + 1), seconds=100.0) for n in range(3)]
     quick = [batch(n, at=300.0 + n, seconds=1.0) for n in range(3, 40)]
@@ -156,6 +156,28 @@ def test_warm_up_tells_nothing_of_costs_and_rates_but_counts_are_counts():
     found = observed([*slow, *quick], warmup=warm)
     assert found.predict({"web": 1000.0, "bytes": 500.0}) == pytest.approx(1.0, rel=0.05)
     assert found.streams["packets"].rate == pytest.approx(1000.0, rel=0.01)
+
+
+def test_what_is_timed_before_the_engine_is_warm_is_better_than_nothing_and_soon_forgotten():
+    # Batches cost 4 s and 1 ms a row where the belief is far off; warm, a quarter of that.
+    def timed(number: int, at: float, slower: float) -> Observation:
+        rows = 1000.0 * (1 + number % 3)
+        flows = {"web": Flow(rows, rows / 2), "bytes": Flow(rows / 2, 5.0)}
+        took = slower * (1.0 + 0.00025 * rows)
+        return batch(number, at, seconds=took, rows={"packets": rows}, operators=flows)
+
+    def said(found: Statistics, rows: float) -> float:
+        return found.predict({"web": rows, "bytes": rows / 2})
+
+    cold = [timed(n, at=10.0 * n, slower=4.0) for n in range(10)]
+    warm = Warmup(seconds=95.0, batches=3)
+    found = observed(cold, warmup=warm)
+    assert found.costs.batches == 0  # nothing is said to be timed
+    assert found.streams["packets"].rate is None
+    assert said(found, 2000.0) == pytest.approx(6.0, rel=0.1)
+    for n in range(10, 16):
+        found.observe(timed(n, at=10.0 * n, slower=1.0))
+    assert said(found, 2000.0) == pytest.approx(1.5, rel=0.1)
 
 
 def test_a_whole_network_is_known_after_warm_up_and_thirty_batches():

@@ -315,3 +315,14 @@ def test_what_cannot_be_is_refused():
         Decisions(dropped={"n": (Run(3, 4), Run(4, 5))})
     with pytest.raises(UsageError, match="may not be dropped"):
         run([], [Step(1, 0, 1, 1.0)], groups=lambda _: [[Target("n", tumbling(5, on="ts"), 2)]])
+
+
+@pytest.mark.parametrize("window", [sliding(60, 10, on="ts"), tumbling(25, on="ts", origin=3)])
+def test_the_windows_that_have_begun_are_those_with_a_row_up_to_the_newest(window):
+    newest = 1_000
+    state = Decisions(suppress_until=newest + 1)
+    for w in range(200):
+        start, _ = window_bounds(w, window)
+        assert start is not None
+        assert state.is_lost(window, w) == (start <= newest)
+        assert not Decisions().is_lost(window, w)

@@ -11,7 +11,7 @@ from penstock.drops.ledger import Fate
 ENTRIES = [
     {"query": q, "window_start": end - 10, "window_end": end, "fate": fate}
     for q in ("a", "b")
-    for end, fate in zip(range(10, 90, 10), [*Fate], strict=True)
+    for end, fate in zip(range(10, 100, 10), [*Fate], strict=True)
 ]
 
 

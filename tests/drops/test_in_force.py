@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,6 +76,18 @@ def test_if_nothing_is_kept_a_row_stands_for_more_than_there_are() -> None:
     assert 1e15 < span.weight < float("inf")
 
 
-def test_a_span_is_the_same_after_it_was_written() -> None:
-    span = Span(EVER, OPEN, 1 / 0.3, 7)
+def test_buckets_that_lost_rows_in_other_batches_are_not_mixed_up() -> None:
+    spans = noted((), batch=1, keep=0.5, mark=100, newest=110, length=LENGTH)
+    spans = noted(spans, batch=2, keep=0.5, mark=105, newest=115, length=LENGTH, cut=0b110)
+    spans = noted(spans, batch=3, keep=0.5, mark=110, newest=120, length=LENGTH, cut=0b110)
+    assert [(span.batch, span.cut) for span in spans] == [(1, None), (3, 0b110)]
+    for batch in range(4, 60):  # those that are joined know of all that lost rows
+        spans = noted(spans, batch=batch, keep=0.5, mark=110, newest=None, length=None, cut=batch)
+    assert len(spans) <= 32
+    assert spans[0].cut is None or spans[0].cut >= 0b110
+
+
+@pytest.mark.parametrize("cut", [None, 0, 1 << 1023, 5])
+def test_a_span_is_the_same_after_it_was_written(cut: int | None) -> None:
+    span = Span(EVER, OPEN, 1 / 0.3, 7, cut)
     assert span_of(json.loads(json.dumps(span.values()))) == span

@@ -48,6 +48,31 @@ def test_where_nobody_was_told_what_was_delivered_a_window_is_said_to_be_kept():
     }
 
 
+def test_a_window_without_rows_that_stayed_may_have_had_some():
+    found = entries(
+        TARGET,
+        Decisions(),
+        delivered=[10],
+        closed=(0, 40),
+        batch=9,
+        thinned=lambda start, end: start < 25 < end,
+    )
+    assert [entry.fate for entry in found] == ["delivered", "empty", "unseen", "empty"]
+
+
+def test_where_time_leaps_only_windows_are_entered_that_were_delivered_or_dropped():
+    state = Decisions(dropped={"n": (Run(-5, 1, by=4), Run(10**9, 10**9 + 5, by=5))})
+    leap = 10 * (10**9 + 2)
+    assert fates(state, delivered=(30, leap - 20), closed=(0, leap)) == {
+        10: (Fate.DROPPED, 4),
+        20: (Fate.DROPPED, 4),
+        30: (Fate.DELIVERED, None),
+        leap - 20: (Fate.DELIVERED, None),
+        leap - 10: (Fate.DROPPED, 5),
+        leap: (Fate.DROPPED, 5),
+    }
+
+
 def test_an_entry_is_a_plain_row():
     (entry,) = entries(TARGET, Decisions(), delivered=[10], closed=(0, 10), batch=9)
     assert entry.row() == {

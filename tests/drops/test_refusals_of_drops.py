@@ -124,6 +124,16 @@ def test_what_is_not_linear_between_aggregates_is_refused(above, function):
         check_approximate(over(lower, *above, x=function), "q")
 
 
+def test_groups_by_an_estimate_are_refused():
+    lower = windows(source(), "10 s", "10 s", "host", asked={"n": ps.count()})
+    sizes = Map(lower, (("large", Expression("n > 100")),), only=False)
+    asked_for = {"x": ps.sum("n")}
+    for key in ("n", "large"):
+        upper = windows(sizes, "60 s", "60 s", key, on="window_time", asked=asked_for)
+        with pytest.raises(SpecificationError, match=rf"groups that are no answers, got '{key}'"):
+            check_approximate(Graph({"q": upper}), "q")
+
+
 def test_a_lower_aggregate_that_a_sample_cannot_answer_is_refused_too():
     with pytest.raises(SpecificationError, match=r"max\(size\)"):
         check_approximate(over(SUMS, x=ps.sum("bytes")), "q")

@@ -1,37 +1,45 @@
 """Whole runs: with late rows, changing plans, restarts and lost records, no answer is ever wrong.
 
 Every batch goes as `windows.replay` says: rows count in the windows that end after L(N - 1), then
-those that end by L(N) are emitted. Beside it runs the same stream with drops.
+those that end by L(N) are emitted. Beside it runs the same stream with drops, which go by what the
+engine writes down (`engine_runs`).
 """
+
+import tempfile
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.drops.advance import advance
-from penstock.drops.arrays import early, suppressed
-from penstock.drops.arrays_per_group import early_per_group, suppressed_per_group
+import penstock as ps
 from penstock.drops.coins import HASH_BITS, coin
-from penstock.drops.log import PlanLog, Record
+from penstock.drops.kinds import Subset
 from penstock.drops.plan import Arc, Plan, WindowDrop
-from penstock.drops.targets import Target
+from penstock.network.operators import Aggregate
+from penstock.network.query import Query
 from penstock.windows import Kind, wids_at, window_end
-from tests.drops.test_plan_log import InMemory
-from tests.strategies import specs
+from penstock.windows.durations import MILLISECOND
+from tests.drops.engine_runs import BEGIN, NEVER_SMALL, SLACK, SOURCE, Batches
+from tests.strategies import time_specs
 
-SLACK = 6
-windows = specs(Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
-targets = st.lists(
-    st.tuples(windows, st.integers(0, 5), st.booleans()), min_size=1, max_size=2
-).map(lambda some: {f"q{i}": Target(f"q{i}", *one) for i, one in enumerate(some)})
+windows = time_specs(Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE)
+queries = st.lists(
+    st.tuples(windows, st.integers(1, 5), st.sampled_from(["window", "group"])),
+    min_size=1,
+    max_size=2,
+)
+rows = st.lists(st.tuples(st.integers(-12, 12), st.sampled_from("ab")), max_size=8)
+deaths = st.sampled_from(["", "", "", "idle", "busy"])
 batches = st.lists(
     st.fixed_dictionaries(
         {
-            "rows": st.lists(st.tuples(st.integers(-12, 12), st.sampled_from("ab")), max_size=8),
+            "rows": rows,
             "moves": st.integers(0, 25),
             "p": st.sampled_from([0.0, 0.5, 1.0]),
-            "ahead": st.integers(0, 40),
+            "ahead": st.integers(0, 40).map(lambda ms: ms * MILLISECOND),
             "closed": st.sampled_from([False] * 5 + [True]),
             "loses": st.sampled_from([0] * 6 + [1, 2]),
+            "dies": deaths,
         }
     ),
     min_size=1,
@@ -46,83 +54,78 @@ def hash_of(query, group, batch):
 class Drops:
     """What one batch drops and suppresses of one query."""
 
-    def __init__(self, record, target):
-        self.target, self.state = target, record.decisions
-        self.panes, self.ends = early(self.state, [target]), suppressed(self.state, target)
-        if target.per_group:
-            self.by_group = early_per_group(self.state, target)
-            self.ends_by_group = suppressed_per_group(self.state, target)
+    def __init__(self, part, orders, name):
+        node, shared = part.graph.queries[name], part.shared
+        self.name, self.window = name, node.query.spec
+        fold = next(i for i, one in enumerate(shared.folds) if node in one.aggregates)
+        self.places = orders.streams[0], orders.folds[fold]
+        self.ends = orders.windows[shared.number[node]]
+        self.groups = next((one for one in orders.groups if one.query == name), None)
 
     def drops(self, t, group):
-        return self.panes.at(t) or self._below("by_group", t, group)
+        gone = not all(order.stays(NEVER_SMALL, t) for order in self.places)
+        return gone or self._below("panes", t, group)
 
     def suppresses(self, w, group):
-        end = window_end(w, self.target.window)
-        lost = self.state.is_lost(self.target.window, w)
-        return lost or self.ends.at(end) or self._below("ends_by_group", end, group)
+        end = window_end(w, self.window)
+        return self.ends.at(end) or self._below("ends", end, group)
 
     def _below(self, name, at, group):
-        if not self.target.per_group:
+        if self.groups is None:
             return False
-        batch, threshold = getattr(self, name).at(at)
-        return hash_of(self.target.name, group, batch) < threshold
+        batch, threshold = getattr(self.groups, name).at(at)
+        return hash_of(self.name, group, batch) < threshold
 
 
-def emitted(counted, target, before, after):
+def emitted(counted, window, before, after):
     """Counts of the windows that a batch closes, by window and group."""
     found: dict[tuple[int, str], int] = {}
     for t, group, since in counted:
-        for w in wids_at(t, target.window):
-            end = window_end(w, target.window)
+        for w in wids_at(t, window):
+            end = window_end(w, window)
             if end > since and before < end <= after:
                 found[w, group] = found.get((w, group), 0) + 1
     return found
 
 
-def plan_of(queries, step):
+def plan_of(asked, step):
     drops = [
-        WindowDrop(Arc("s", q), 1, target.window.slide, step["p"], max(target.max_gap, 1), (q,))
-        for q, target in queries.items()
+        WindowDrop(Arc("s", f"q{i}"), window.slide, window.slide, step["p"], gap, (f"q{i}",))
+        for i, (window, gap, _) in enumerate(asked)
     ]
     return Plan(windows=tuple(drops), closed=("q0",) if step["closed"] else ())
 
 
-@given(targets, batches)
-def test_every_answer_that_is_delivered_is_the_exact_one(queries, script):
-    folder = InMemory()
-    log = PlanLog(folder)
-    log.write(Record(0))
-    newest, before, after = None, -100, -100
+@given(queries, batches)
+def test_every_answer_that_is_delivered_is_the_exact_one(asked, script):
+    nodes = {
+        f"q{i}": Aggregate(SOURCE, Query(window, ("k",), {f"q{i}": ps.count()}))
+        for i, (window, _, _) in enumerate(asked)
+    }
+    kinds = {f"q{i}": Subset(gap, per=per) for i, (_, gap, per) in enumerate(asked)}
+    with tempfile.TemporaryDirectory() as folder:
+        run(Batches(Path(folder), nodes, kinds), asked, script)
+
+
+def run(engine, asked, script):
+    nodes = engine.part.graph.queries
+    newest, before, after, clock = 0, 0, 0, BEGIN
     exact: list[tuple[int, str, int]] = []
-    kept: dict[str, list[tuple[int, str, int]]] = {query: [] for query in queries}
-    clock = 0
+    kept: dict[str, list[tuple[int, str, int]]] = {query: [] for query in nodes}
     for number, step in enumerate(script):
-        for lost in range(step["loses"]):
-            folder.remove(f"{number - lost}.json")
-        found = log.at(number, newest)
-        log.write(found.record)
-        record = Record.from_json(folder[f"{number}.json"])  # as after a restart
-        clock += step["moves"]
-        rows = [(clock + offset, group, before) for offset, group in step["rows"]]
+        plan = plan_of(asked, step)
+        orders = engine.run(number, after, step, plan)
+        clock += step["moves"] * MILLISECOND
+        rows = [(clock + at * MILLISECOND, group, before) for at, group in step["rows"]]
         exact += rows
-        for query, target in queries.items():
-            drops = Drops(record, target)
+        for query, node in nodes.items():
+            drops, window = Drops(engine.part, orders, query), node.query.spec
             kept[query] += [row for row in rows if not drops.drops(*row[:2])]
-            wanted = emitted(exact, target, before, after)
-            answers = emitted(kept[query], target, before, after)
+            wanted = emitted(exact, window, before, after)
+            answers = emitted(kept[query], window, before, after)
             delivered = {at for at in wanted if not drops.suppresses(*at)}
             assert {at: answers.get(at) for at in delivered} == {at: wanted[at] for at in delivered}
             assert all(drops.suppresses(*at) for at in answers if at not in wanted)
-        newest = max([t for t, _, _ in rows] + ([] if newest is None else [newest]), default=None)
-        state = advance(
-            record.decisions,
-            plan_of(queries, step),
-            queries,
-            seed=2,
-            watermark=after,
-            newest=newest,
-            ahead=step["ahead"],
-            by=number + 1,
-        )
-        log.write(Record(number + 1, plan_of(queries, step), state))
-        before, after = after, after if newest is None else max(after, newest - SLACK)
+        engine.end(number, plan, step["ahead"])
+        newest = max([newest, *(t for t, _, _ in rows)])
+        before, after = after, max(after, newest - SLACK)

@@ -15,7 +15,7 @@ COLUMNS = (
     "timestamp_seconds(1767225600 + id) AS ts",
     "concat('h', id % 3) AS src_host",
     "concat('h', id % 5) AS dst_host",
-    "if(id % 4 = 0, 'UDP', 'TCP') AS protocol",
+    "if(id % 4 = 0, 'udp', 'tcp') AS protocol",
     "cast(id % 100 AS int) AS src_port",
     "cast(element_at(array(80, 53, 443), cast(id % 3 + 1 AS int)) AS int) AS dst_port",
     "cast(id * 7 % 1500 AS int) AS size",
@@ -38,7 +38,7 @@ def graph(queries: dict[str, Answers]) -> Graph:
 def in_python(rows: DataFrame) -> dict[str, Answers]:
     """The seven queries of examples/packets.*."""
     packets = ps.stream(rows, event_time="ts", slack="2 seconds", name="packets")
-    tcp, udp = packets.where("protocol = 'TCP'"), packets.where("protocol = 'UDP'")
+    tcp, udp = packets.where("protocol = 'tcp'"), packets.where("protocol = 'udp'")
     web = tcp.where("dst_port = 80")
     n, size = ps.count(), ps.sum("size")
     return {

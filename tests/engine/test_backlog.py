@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.bench.feed import BLOCK, PUBLISHERS, Feed
 from penstock.engine.backlog import backlog
 from penstock.network.operators import Handle, Source
 
@@ -25,6 +26,17 @@ def test_records_of_kafka_are_counted_by_partition():
 def test_rows_of_a_recording_are_counted_by_step():
     recording = ps.sources.replay([{"ts": 0, "v": 1}], speed=None)
     assert told({"step": 3, "began": 0}, {"step": 10, "began": 0}, recording) == {"s": 7}
+
+
+def test_seconds_of_a_rate_are_rows():
+    assert told(3, 7, ps.sources.rate(50)) == {"s": 200}
+
+
+def test_a_source_of_several_parts_has_offsets_of_each():
+    feed = Feed(100 * PUBLISHERS * BLOCK, ramp=0)
+    source = Source("s", "ts", 0, "generous", None, (), (), Handle(None), Handle(feed))
+    parts = [{"endOffset": 2, "latestOffset": 2 + n} for n in range(PUBLISHERS)]
+    assert backlog({"sources": parts}, [source]) == {"s": 100 * BLOCK * (0 + 1 + 2 + 3)}
 
 
 @pytest.mark.parametrize(

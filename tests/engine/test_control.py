@@ -17,10 +17,19 @@ from penstock.engine import latest
 from penstock.errors import SpecificationError, UsageError
 from penstock.planning.regulator import Regulator
 from tests.engine.streams import Files
-from tests.engine.test_shedding import BATCHES, PACKETS, ROWS, packets, queries, start, stream
+from tests.engine.test_shedding import (
+    BATCHES,
+    PACKETS,
+    ROWS,
+    balanced,
+    packets,
+    queries,
+    start,
+    stream,
+)
 
-HEAVY = "aggregate(sequence(1, 20000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
-"""A predicate that every row passes, and that takes a millisecond or two."""
+HEAVY = "aggregate(sequence(1, 100000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
+"""A predicate that every row passes, and that takes a millisecond or two once Java is warm."""
 
 MANY = 12
 """Batches: some are warm-up."""
@@ -111,11 +120,12 @@ def test_a_scene_has_all_that_is_shown(
     run.scene()
     run.wait()
     scene = run.scene()
+    balanced(run, asked)
     assert scene.now == run.status()
     assert set(scene.answers) == set(asked)
     newest = scene.answers["sampled"]
     assert newest[0]["window_end"] >= newest[-1]["window_end"]
-    assert {"n_low", "n_high", "keep", "sample"} <= set(newest[0])
+    assert {"packets_low", "packets_high", "keep", "sample"} <= set(newest[0])
     assert "keep 0.5" in scene.picture
     assert scene.gaps["sliding"][0][1] in ("dropped", "revoked")
     account = scene.accounts["sampled"]

@@ -88,7 +88,7 @@ def test_every_operator_is_the_one_that_python_makes(spark, packets, hosts):
 
 def test_a_dataframe_has_the_event_time_of_the_windows_over_it(packets):
     text = f"""
-    CREATE VIEW tcp AS SELECT * FROM packets WHERE protocol = 'TCP';
+    CREATE VIEW tcp AS SELECT * FROM packets WHERE protocol = 'tcp';
     CREATE QUERY n AS SELECT count(*) FROM tcp {WINDOW}"""
     query = ps.cql_queries(text, {"packets": packets})["n"]
     (source,) = graph({"n": query}).sources

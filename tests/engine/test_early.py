@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.engine.streams import SECOND, START, Files
 from tests.engine.test_shedding import PACKETS, balanced, delivered, start
 
 BATCHES, ROWS = 6, 400
+SCAN = "Scan parquet"
 
 
 def ordered(spark: SparkSession, folder: Path) -> DataFrame:
@@ -32,8 +34,9 @@ def ordered(spark: SparkSession, folder: Path) -> DataFrame:
 
 def queries(rows: DataFrame) -> dict[str, ps.WindowQuery]:
     packet = ps.stream(rows, event_time="ts", identity="number", name="packets")
+    sampled = packet.window("20 s", every="10 s").by("host").agg(packets=ps.count())
     return {
-        "sampled": packet.window("20 s", every="10 s").by("host").agg(n=ps.count()).approximate(),
+        "sampled": sampled.approximate(),
         "some": packet.window("5 s").agg(n=ps.count(), b=ps.sum("size")).subset(4),
     }
 
@@ -41,35 +44,61 @@ def queries(rows: DataFrame) -> dict[str, ps.WindowQuery]:
 Found = dict[str, dict[int, list[Row]]]
 
 
-def shed(spark: SparkSession, folder: Path) -> tuple[ps.NetworkRun, Found]:
-    asked, found = queries(ordered(spark, folder)), Found()
-    run = start(asked, folder / "run", found, keep=0.3, drop=0.7)
+@dataclass
+class Shed:
+    """A run that drops, with what was found of it; tests only look at it."""
+
+    folder: Path
+    run: ps.NetworkRun
+    found: Found = field(default_factory=dict)
+    plans: list[str] = field(default_factory=list)
+
+    @property
+    def early(self) -> list[bool]:
+        """Of each batch whether it was told that it is large."""
+        plans = self.folder / "run" / "penstock" / "plans"
+        records = sorted(plans.iterdir(), key=lambda p: int(p.name))
+        return ['"large":true' in record.read_text().replace(" ", "") for record in records]
+
+
+def shed(spark: SparkSession, folder: Path) -> Shed:
+    asked, found, plans = queries(ordered(spark, folder)), Found(), list[str]()
+
+    def look(_: DataFrame) -> None:
+        # While it runs: the last batch has no rows, and Spark leaves out what would look at them.
+        if not any(SCAN in plan for plan in plans):
+            plans.extend(query._jsq.explainInternal(False) for query in spark.streams.active)
+
+    run = start(asked, folder / "run", found, look=look, keep=0.3, drop=0.7)
     run.wait()
     balanced(run, asked)
-    return run, found
+    return Shed(folder, run, found, plans)
 
 
-def early(folder: Path) -> list[bool]:
-    """Of each batch whether it was told that it is large."""
-    records = sorted((folder / "run" / "penstock" / "plans").iterdir(), key=lambda p: int(p.name))
-    return ['"large":true' in record.read_text().replace(" ", "") for record in records]
+@pytest.fixture(scope="module")
+def behind(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shed:
+    """Batches that are not large."""
+    return shed(spark, tmp_path_factory.mktemp("behind"))
 
 
-def test_rows_that_stay_are_the_same(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, behind = shed(spark, tmp_path / "behind")
-    assert not any(early(tmp_path / "behind"))
-    monkeypatch.setattr(shedder, "LARGE", 1)
-    run, before = shed(spark, tmp_path / "before")
-    assert any(early(tmp_path / "before"))
-    assert run.accounts["some"]["shed_at_stream"] > BATCHES * ROWS // 10
+@pytest.fixture(scope="module")
+def before(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shed:
+    """The same, and each counts as large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shedder, "LARGE", 1)
+        return shed(spark, tmp_path_factory.mktemp("before"))
+
+
+def test_rows_that_stay_are_the_same(behind: Shed, before: Shed) -> None:
+    assert not any(behind.early)
+    assert any(before.early)
+    assert before.run.accounts["some"]["shed_at_stream"] > BATCHES * ROWS // 10
     for name in ("sampled", "some"):
         known = {
             (r["window_end"], r["host"] if name == "sampled" else ""): r
-            for r in delivered(behind[name])
+            for r in delivered(behind.found[name])
         }
-        mine = delivered(before[name])
+        mine = delivered(before.found[name])
         assert mine
         for row in mine:
             key = row["window_end"], row["host"] if name == "sampled" else ""
@@ -77,33 +106,15 @@ def test_rows_that_stay_are_the_same(
         assert any((r["window_end"], r["host"] if name == "sampled" else "") in known for r in mine)
 
 
-def test_answers_of_windows_that_are_delivered_are_exact(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shedder, "LARGE", 1)
-    _, found = shed(spark, tmp_path)
-    for row in delivered(found["some"]):
+def test_answers_of_windows_that_are_delivered_are_exact(before: Shed) -> None:
+    for row in delivered(before.found["some"]):
         first = round((row["window_start"].timestamp() - START / SECOND) * 20)
         numbers = range(first, first + 100)
         assert (row["n"], row["b"]) == (100, sum(numbers))
 
 
-def test_the_drop_stands_below_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
-    told: list[str] = []
-
-    def look(batch: DataFrame, _: int) -> None:
-        # While it runs: the last batch has no rows, and Spark leaves out what would look at them.
-        told.extend(query._jsq.explainInternal(False) for query in spark.streams.active)
-        batch.collect()
-
-    run = ps.Network(**queries(ordered(spark, tmp_path))).start(
-        str(tmp_path / "run"),
-        sinks=dict.fromkeys(("sampled", "some"), look),
-        trigger={"availableNow": True},
-        keep=0.3,
-    )
-    run.wait()
-    said = next(plan for plan in told if "Scan parquet" in plan)
+def test_the_drop_stands_below_the_watermark(behind: Shed) -> None:
+    said = next(plan for plan in behind.plans if SCAN in plan)
     lines = [line for line in said.splitlines() if "Filter" in line or "EventTimeWatermark" in line]
     mark = next(i for i, line in enumerate(lines) if "EventTimeWatermark" in line)
     assert any("early" in line for line in lines[mark + 1 :])
@@ -133,3 +144,4 @@ def test_one_row_in_sixty_four_tells_the_time(
     marks = [r["eventTime"]["watermark"] for r in reports if r["eventTime"].get("watermark")]
     assert len(set(marks)) >= 4
     assert run.accounts["some"]["shed_at_stream"] >= 8000
+    balanced(run, asked)

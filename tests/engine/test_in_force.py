@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +16,7 @@ from penstock.drops.kinds import Approximate
 from penstock.engine.estimates import Estimates
 from penstock.engine.groups import HEAVIEST, MAY_MISS, ROWS, stands_for
 from tests.engine.streams import SECOND, START, Files
+from tests.engine.test_shedding import balanced, delivered, start
 
 SCHEMA = pa.schema(
     [
@@ -48,7 +48,7 @@ def some_rows(batch: int) -> list[dict]:
     ]
 
 
-def asked(rows: DataFrame) -> dict[Bounds, ps.WindowQuery]:
+def asked(rows: DataFrame, floor: int | None = None) -> dict[str, ps.WindowQuery]:
     packet = ps.stream(
         rows, event_time="ts", identity="number", never_shed="host = 'alarm'", name="packets"
     )
@@ -57,7 +57,7 @@ def asked(rows: DataFrame) -> dict[Bounds, ps.WindowQuery]:
         bounds: packet.window(f"{length} s", every="8 s")
         .by("host")
         .agg(**functions)
-        .approximate(bounds=bounds)
+        .approximate(bounds=bounds, floor=floor)
         for bounds, length in LENGTHS.items()
     }
 
@@ -72,31 +72,56 @@ def test_what_a_group_may_have_that_is_not_shown(spark: SparkSession) -> None:
     assert found[3] > 1e15
 
 
-def keeping(rows: list[Row]) -> Callable[[DataFrame, int], None]:
-    return lambda batch, _: rows.extend(batch.collect())
-
-
-def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path: Path) -> None:
-    files = Files(spark, tmp_path, SCHEMA)
-    found: dict[Bounds, list[Row]] = defaultdict(list)
-    # Nothing is dropped, then nearly all, then nothing; the last batches close the windows.
+def for_a_while(
+    spark: SparkSession, folder: Path, floor: int | None = None
+) -> dict[str, list[Row]]:
+    """Nothing is dropped, then nearly all, then nothing; the last batches close the windows."""
+    files = Files(spark, folder, SCHEMA)
+    found: dict[str, dict[int, list[Row]]] = {}
     for keep, batches in ((1.0, range(2)), (0.02, range(2, 4)), (1.0, range(4, 11))):
         for batch in batches:
             files.add(some_rows(batch))
-        queries = asked(files.stream())
-        run = ps.Network(**queries).start(
-            str(tmp_path / "checkpoint"),
-            sinks={name: keeping(found[name]) for name in queries},
-            trigger={"availableNow": True},
-            keep=keep,
-        )
+        queries = asked(files.stream(), floor)
+        run = start(queries, folder / "checkpoint", found, keep=keep)
         run.wait()
-    for name, rows in found.items():
-        truth: dict[tuple, list[int]] = defaultdict(list)
-        for one in (one for batch in range(11) for one in some_rows(batch)):
-            end = one["ts"] - one["ts"] % (8 * SECOND) + 8 * SECOND
-            for k in range(LENGTHS[name] // 8):
-                truth[end + k * 8 * SECOND, one["host"]].append(one["size"])
+        balanced(run, queries, sheds=None)
+    return {name: delivered(found[name]) for name in found}
+
+
+def sizes_of(length: int) -> dict[tuple[int, str], list[int]]:
+    """End of a window and host → the sizes of its packets."""
+    truth: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for one in (one for batch in range(11) for one in some_rows(batch)):
+        end = one["ts"] - one["ts"] % (8 * SECOND) + 8 * SECOND
+        for k in range(length // 8):
+            truth[end + k * 8 * SECOND, one["host"]].append(one["size"])
+    return truth
+
+
+def test_a_group_with_a_floor_of_which_all_is_gone_for_a_while(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    found = for_a_while(spark, tmp_path, floor=1)
+    for name, length in LENGTHS.items():
+        truth, states, shows_nothing = sizes_of(length), set(), 0
+        for row in found[name]:
+            n = len(truth[round(row["window_end"].timestamp() * SECOND), row["host"]])
+            assert row["unseen"] is None
+            if row["exact"]:
+                assert row["n"] == row["n_low"] == row["n_high"] == n
+            elif row["n"] == row["sample"] < n:
+                # All rows that were thinned are gone: those that are left stand for themselves.
+                shows_nothing += 1
+                assert row["n_low"] <= n <= row["n_high"]
+            states.add(row["exact"])
+        assert states == {True, False}
+        assert shows_nothing > 3
+
+
+def test_a_group_of_which_all_is_gone_for_a_while(spark: SparkSession, tmp_path: Path) -> None:
+    found = for_a_while(spark, tmp_path)
+    for name, length in LENGTHS.items():
+        rows, truth = found[name], sizes_of(length)
         wrong = held = 0
         states = defaultdict(set)
         shown: dict[int, set[str]] = defaultdict(set)

@@ -64,8 +64,11 @@ def test_a_batch_is_learnt_from_once():
     assert one._pace(7, 0.0) == pytest.approx(0.6)
 
 
-def test_where_no_window_can_be_dropped_it_is_as_planned():
-    assert pace(seen(0, 0.5), targets=()) is None
+def test_where_rows_are_dropped_at_random_too_the_plan_was_made_with_older_costs():
+    assert pace(seen(0, 0.5), targets=()) == pytest.approx(1.05)
+
+
+def test_where_nothing_is_dropped_its_own_seconds_say_all():
     assert pace(seen(0, 0.5), drops=False) is None
     assert pace(seen(0, 0.5), mode="monitor") is None
     assert pace() == HEADROOM

@@ -10,7 +10,7 @@ import penstock as ps
 from tests.view.test_metrics import read
 
 
-def until(known, seconds=20.0):
+def until(known, seconds=60.0):
     """Spark tells its listeners after the fact, in a thread of its own."""
     end = time.monotonic() + seconds
     while not known():

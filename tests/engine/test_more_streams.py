@@ -270,7 +270,7 @@ def test_a_look_ends_without_an_error_that_spark_would_log(spark, tmp_path):
     spark.streams.addListener(ends)
     try:
         assert probe.look(files.stream(), query.query) is not None
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not ends.reasons and time.monotonic() < until:  # they are told after the fact
             time.sleep(0.01)
     finally:

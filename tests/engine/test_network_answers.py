@@ -144,7 +144,7 @@ def stream(spark: SparkSession, folder: Path, *, batches: int = 3) -> DataFrame:
     return files.stream()
 
 
-def run_all(network: ps.Network, checkpoint: Path, into: dict[str, list[tuple]]) -> ps.NetworkRun:
+def run_apart(network: ps.Network, checkpoint: Path, into: dict[str, list[tuple]]) -> ps.NetworkRun:
     """Runs a network whose queries have sinks of their own."""
 
     def keep(name: str) -> Callable[[DataFrame, int], None]:
@@ -152,6 +152,29 @@ def run_all(network: ps.Network, checkpoint: Path, into: dict[str, list[tuple]])
 
     sinks = {name: keep(name) for name in network.queries}
     run = network.start(str(checkpoint), sinks=sinks, trigger={"availableNow": True})
+    run.wait()
+    return run
+
+
+def run_all(network: ps.Network, checkpoint: Path, into: dict[str, list[tuple]]) -> ps.NetworkRun:
+    """Runs a network of windows whose answers go to one sink, which is one action a batch."""
+    columns = {}
+    for name, asked in network.queries.items():
+        assert isinstance(asked, ps.WindowQuery)
+        keys, answers = asked.query.keys, asked.query.aggregates
+        columns[name] = ("window_start", "window_end", *keys, *answers)
+
+    def keep(batch: DataFrame, _: int) -> None:
+        place = {column: i for i, column in enumerate(batch.columns)}
+        rows = rows_of(batch)
+        for name, mine in columns.items():
+            into.setdefault(name, []).extend(
+                tuple(row[place[column]] for column in mine)
+                for row in rows
+                if row[place["query"]] == name
+            )
+
+    run = network.start(str(checkpoint), sink=keep, trigger={"availableNow": True})
     run.wait()
     return run
 
@@ -206,19 +229,9 @@ def test_all_answers_in_one_place(spark: SparkSession, tmp_path: Path) -> None:
     asked = queries(stream(spark, tmp_path))
     plain = {name: asked[name] for name in ("traffic", "tcp", "web")}
     apart: dict[str, list[tuple]] = {}
-    run_all(ps.Network(**plain), tmp_path / "apart", apart)
-    together: dict[str, list[tuple]] = {name: [] for name in plain}
-
-    def keep(batch: DataFrame, _: int) -> None:
-        for name, query in plain.items():
-            columns = ("window_start", "window_end", *query.query.keys, *query.query.aggregates)
-            mine = batch.where(F.col("query") == name)
-            together[name] += rows_of(mine.select(*columns))
-
-    run = ps.Network(**plain).start(
-        str(tmp_path / "one"), sink=keep, trigger={"availableNow": True}
-    )
-    run.wait()
+    run_apart(ps.Network(**plain), tmp_path / "apart", apart)
+    together: dict[str, list[tuple]] = {}
+    run_all(ps.Network(**plain), tmp_path / "one", together)
     for name in plain:
         assert sorted(together[name], key=repr) == sorted(apart[name], key=repr)
         assert together[name]
@@ -230,7 +243,7 @@ def test_rows_without_an_aggregate(spark: SparkSession, tmp_path: Path) -> None:
     small = rows.where("size < 50")
     counted = rows.window("10 s").agg(n=ps.count())
     found: dict[str, list[tuple]] = {}
-    run_all(ps.Network(big=big, small=small, counted=counted), tmp_path / "run", found)
+    run_apart(ps.Network(big=big, small=small, counted=counted), tmp_path / "run", found)
     made = packets(1500, 7, late=True)
     assert len(found["big"]) == sum(r["size"] > 1400 for r in made)
     assert len(found["small"]) == sum(r["size"] < 50 for r in made)

@@ -11,7 +11,15 @@ from pyspark.sql import functions as F
 
 import penstock as ps
 from penstock.errors import PenstockError, SchemaError, SpecificationError, UsageError
-from tests.engine.test_network_answers import HOSTS, frame, packets, queries, run_all, stream
+from tests.engine.test_network_answers import (
+    HOSTS,
+    frame,
+    packets,
+    queries,
+    run_all,
+    run_apart,
+    stream,
+)
 
 
 def test_ten_queries_have_one_scan_and_as_few_operators_with_state_as_one(
@@ -77,7 +85,7 @@ def test_windows_that_spark_has_no_operator_for_run_beside_the_others(
     assert list(network.split.alone) == ["last"]
     assert "alone     last: tuple windows" in network.explain()
     found: dict[str, list[tuple]] = {}
-    run = run_all(network, tmp_path / "run", found)
+    run = run_apart(network, tmp_path / "run", found)
     assert found["time"]
     assert len(found["last"]) == 1500 // 50
     assert set(run.accounts) == {"time", "last"}

@@ -119,7 +119,10 @@ def test_it_goes_on_after_a_restart_and_suppresses_what_was_dropped(
     for part, (drop, mode) in enumerate([(0.6, "on"), (0.3, "monitor"), (0.6, "on")]):
         for i in range(part * 800, (part + 1) * 800, 400):
             files.add(rows[i : i + 400])
-        start(asked(), tmp_path / "run", found, drop=drop, mode=mode).wait()
+        both = asked()
+        run = start(both, tmp_path / "run", found, drop=drop, mode=mode)
+        run.wait()
+        balanced(run, both, sheds=None)
     assert is_subset(found, "each")
     mine = by_group(delivered(found["each"]), "each")
     wanted = by_group(delivered(found["each_exact"]), "each")

@@ -15,7 +15,7 @@ from penstock.engine.lowering import PARTS, SKETCH, lower
 from penstock.engine.shape_estimates import Values, quantile
 from penstock.errors import PenstockError
 from penstock.network.aggregates import Aggregate as Asked
-from tests.engine.test_shedding import packets, stream
+from tests.engine.test_shedding import balanced, packets, stream
 
 SPREAD = {
     "pop": ps.var_pop("size + number / 100"),
@@ -59,6 +59,7 @@ def test_they_hold_while_the_share_that_is_kept_changes(
     )
     running.append(run)
     run.wait()
+    balanced(run, {"shape": query})
     got = [row for batch in found.values() for row in batch if row["sample"] > 50]
     assert len(got) >= 4
     held = told = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import penstock as ps
 from penstock.drops.coins import HASH_BITS
+from penstock.drops.kinds import Approximate
+from penstock.engine.shed_record import Mode
 from penstock.errors import PenstockError, UsageError
 from penstock.network.operators import Aggregate
 from tests.engine.streams import SECOND, START, Files
@@ -53,11 +55,12 @@ def stream(spark: SparkSession, folder: Path) -> DataFrame:
 def queries(rows: DataFrame) -> dict[str, ps.WindowQuery]:
     packet = ps.stream(rows, event_time="ts", slack="2 s", identity="number", name="packets")
     big = packet.where("size > 500")
+    # Answers that go to one place have one type by one name: estimates are no whole numbers.
     by_host = packet.window("5 s").by("host").agg(n=ps.count())
     return {
         "sampled": big.window("20 s", every="10 s")
         .by("host")
-        .agg(n=ps.count(), b=ps.sum("size"), mean=ps.avg("size"))
+        .agg(packets=ps.count(), bytes=ps.sum("size"), mean=ps.avg("size"))
         .approximate(),
         "sliding": packet.window("10 s", every="5 s").agg(n=ps.count(), b=ps.sum("size")).subset(3),
         "top": by_host.results().window("20 s", every="10 s").agg(top=ps.max("n")).subset(2),
@@ -69,17 +72,38 @@ def start(
     asked: dict[str, ps.WindowQuery],
     checkpoint: Path,
     into: dict[str, dict[int, list[Row]]],
+    look: Callable[[DataFrame], None] = lambda _: None,
     **terms: Any,
 ) -> ps.NetworkRun:
-    """Starts a network; answers are kept by query and batch, as a batch that is replayed says."""
+    """Starts a network; answers are kept by query and batch, as a batch that is replayed says.
 
-    def keep(name: str) -> Callable[[DataFrame, int], None]:
+    All go to one sink, and are told apart here: one for each query is an action for each, which
+    takes as long as the batch.
+    """
+    columns = {name: columns_of(query) for name, query in asked.items()}
+    for name in asked:
         into.setdefault(name, {})
-        return lambda batch, number: into[name].update({number: batch.collect()})
 
-    sinks = {name: keep(name) for name in asked}
+    def keep(batch: DataFrame, number: int) -> None:
+        look(batch)
+        rows = batch.collect()
+        for name, mine in columns.items():
+            made = Row(*mine)
+            into[name][number] = [
+                made(*(row[column] for column in mine)) for row in rows if row["query"] == name
+            ]
+
     trigger = {"availableNow": True}
-    return ps.Network(**asked).start(str(checkpoint), sinks=sinks, trigger=trigger, **terms)
+    return ps.Network(**asked).start(str(checkpoint), sink=keep, trigger=trigger, **terms)
+
+
+def columns_of(query: ps.WindowQuery) -> list[str]:
+    """The columns of its answers."""
+    keys, names = query.query.keys, list(query.query.aggregates)
+    if isinstance(query.answers, Approximate):
+        bounds = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+        names = [*bounds, "keep", "sample", "exact", *(["unseen"] if keys else [])]
+    return ["window_start", "window_end", *keys, *names]
 
 
 def delivered(found: dict[int, list[Row]]) -> list[Row]:
@@ -125,14 +149,30 @@ def longest_gap(got: list[Row], wanted: list[Row]) -> int:
     return longest
 
 
+def hashed_away(spark: SparkSession, keep: float) -> int:
+    """The large packets that a hash of their identity does not keep."""
+    limit = int(keep * 2**HASH_BITS)
+    numbers = [(r["number"],) for r in packets() if r["size"] > 500]
+    hashed = spark.createDataFrame(numbers, "number bigint").selectExpr(
+        f"xxhash64(number) & {2**HASH_BITS - 1} AS u"
+    )
+    return sum(row["u"] >= limit for row in hashed.collect())
+
+
 def problems(run: ps.NetworkRun) -> list[str]:
     shedder = run.parts[0].shedder
     assert shedder is not None
     return shedder.problems
 
 
-def balanced(run: ps.NetworkRun, asked: dict[str, ps.WindowQuery]) -> None:
-    """Every row of every batch is accounted for, for every query."""
+def balanced(run: ps.NetworkRun, asked: Iterable[str], *, sheds: bool | None = True) -> None:
+    """Every row of every batch is accounted for, for every query; it counts once, at any weight.
+
+    Args:
+        run: it has ended.
+        asked: the names of its queries.
+        sheds: whether rows were dropped; None if that depends on what was decided before a restart.
+    """
     accounts = run.parts[0].shed_accounts()
     assert accounts is not None
     seen = 0
@@ -145,7 +185,7 @@ def balanced(run: ps.NetworkRun, asked: dict[str, ps.WindowQuery]) -> None:
             assert mine["rows_in"] == gone + mine["taken"]
             assert min(mine.values()) >= 0
             seen += gone
-    assert seen
+    assert sheds is None or (seen > 0) == sheds
 
 
 def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
@@ -164,19 +204,14 @@ def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
     sampled = {(r["window_end"], r["host"]): r for r in got["sampled"]}
     assert set(sampled) == set(wanted)
     for key, row in sampled.items():
-        for answer in ("n", "b", "mean"):
+        for answer in ("packets", "bytes", "mean"):
             low, value, high = row[f"{answer}_low"], row[answer], row[f"{answer}_high"]
             assert low <= wanted[key][answer] <= high, (key, answer)
             assert low < value < high
         assert not row["exact"]
         assert 0.3 < row["keep"] < 0.5 or row["sample"] < 60
     # The rows that a hash of their identity keeps are those that were counted.
-    limit = int(0.4 * 2**HASH_BITS)
-    numbers = [(r["number"],) for r in packets() if r["size"] > 500]
-    hashed = spark.createDataFrame(numbers, "number bigint").selectExpr(
-        f"xxhash64(number) & {2**HASH_BITS - 1} AS u"
-    )
-    lost = sum(row["u"] >= limit for row in hashed.collect())
+    lost = hashed_away(spark, 0.4)
     told = run.accounts["sampled"]
     assert (told["shed_at_stream"], told["shed_on_the_way"]) == (0, lost)
     assert told["taken"] == len(packets()) - lost
@@ -198,17 +233,28 @@ def test_subset_answers_are_exact_and_approximate_ones_have_bounds(
 def test_monitor_changes_no_answer_and_counts_what_would_go(
     spark: SparkSession, tmp_path: Path, exact: dict[str, list[Row]]
 ) -> None:
-    asked = queries(stream(spark, tmp_path))
-    found: dict[str, dict[int, list[Row]]] = {}
-    run = start(asked, tmp_path / "run", found, keep=0.4, drop=0.9, mode="monitor")
-    run.wait()
+    rows, found, told = stream(spark, tmp_path), {}, {}
+    modes: tuple[Mode, ...] = ("off", "monitor", "on")
+    for mode in modes:
+        asked, answers = queries(rows), dict[str, dict[int, list[Row]]]()
+        run = start(asked, tmp_path / mode, answers, keep=0.4, drop=0.9, mode=mode)
+        run.wait()
+        balanced(run, asked, sheds=mode != "off")
+        found[mode], told[mode] = answers, run.accounts
+    assert found["monitor"] == found["off"] != found["on"]
     for name in ("sliding", "top", "whole"):
-        assert delivered(found[name]) == exact[name]
-    for row, wanted in zip(delivered(found["sampled"]), exact["sampled"], strict=True):
-        assert row["exact"]
-        assert row["n"] == row["n_low"] == row["n_high"] == wanted["n"]
-        assert row["b"] == wanted["b"]
-    balanced(run, asked)
+        assert delivered(found["monitor"][name]) == exact[name]
+    for row, wanted in zip(delivered(found["monitor"]["sampled"]), exact["sampled"], strict=True):
+        assert (row["exact"], row["unseen"]) == (True, 0)
+        for answer in ("packets", "bytes", "mean"):
+            assert row[f"{answer}_low"] == row[answer] == row[f"{answer}_high"] == wanted[answer]
+    # What would go is what goes, where it does.
+    accounts = ("rows_in", "shed_at_stream", "shed_on_the_way", "taken")
+    for name in asked:
+        would, did = ([told[mode][name][one] for one in accounts] for mode in ("monitor", "on"))
+        assert would == did, name
+        assert (would[1] + would[2] > 0) == (name != "whole"), name
+    assert told["monitor"]["sampled"]["shed_on_the_way"] == hashed_away(spark, 0.4)
 
 
 def test_plans_change_between_batches_and_a_damaged_one_drops_nothing(
@@ -245,8 +291,10 @@ def test_plans_change_between_batches_and_a_damaged_one_drops_nothing(
     )
     running.append(run)
     run.wait()
-    for name in ("sliding", "top", "whole"):
-        assert set(delivered(found[name])) <= set(exact[name]), name
+    for name, gap in (("sliding", 3), ("top", 2), ("whole", 0)):
+        got = delivered(found[name])
+        assert set(got) <= set(exact[name]), name
+        assert longest_gap(got, exact[name]) <= gap, name
     balanced(run, asked)
     assert any("batch 4 cannot be read" in said for said in problems(run))
     records = sorted(int(path.name) for path in plans.iterdir())
@@ -266,11 +314,14 @@ def test_a_restart_goes_on_with_what_was_dropped(spark: SparkSession, tmp_path: 
     for half in (made[: 3 * ROWS], made[3 * ROWS :]):
         for i in range(0, len(half), ROWS):
             files.add(half[i : i + ROWS])
-        start(beside(files.stream()), tmp_path / "run", found, drop=0.7).wait()
-    for name in ("sliding", "top"):
-        got = delivered(found[name])
-        wanted = {row[: len(row) - 1] for row in delivered(found[f"{name}_exact"])}
-        assert {tuple(row) for row in got} < wanted
+        asked = beside(files.stream())
+        run = start(asked, tmp_path / "run", found, drop=0.7)
+        run.wait()
+        balanced(run, asked)
+    for name, gap in (("sliding", 3), ("top", 2)):
+        got, whole = delivered(found[name]), delivered(found[f"{name}_exact"])
+        assert {tuple(row) for row in got} < {row[: len(row) - 1] for row in whole}
+        assert 0 < longest_gap(got, whole) <= gap
     # Without a readable plan nothing is delivered that was open, and nothing wrong ever.
     for path in (tmp_path / "run" / "penstock" / "plans").iterdir():
         path.write_bytes(path.read_bytes()[:50])
@@ -323,10 +374,12 @@ def test_rows_that_are_never_shed(spark: SparkSession, tmp_path: Path) -> None:
     rows = stream(spark, tmp_path)
     packet = ps.stream(rows, event_time="ts", identity="number", never_shed="host = 'b'")
     query = packet.window("10 s").by("host").agg(n=ps.count(), b=ps.sum("size")).approximate()
-    other = packet.window("5 s").agg(n=ps.count()).subset(3)
+    other = packet.window("5 s").agg(rows=ps.count()).subset(3)
     found: dict[str, dict[int, list[Row]]] = {}
-    run = start({"n": query, "some": other}, tmp_path / "run", found, keep=0.2, drop=0.9)
+    asked = {"n": query, "some": other}
+    run = start(asked, tmp_path / "run", found, keep=0.2, drop=0.9)
     run.wait()
+    balanced(run, asked)
     got = delivered(found["n"])
     assert {(r["host"], r["exact"]) for r in got} == {("a", False), ("b", True)}
     rare = sum(r["host"] == "b" for r in packets())

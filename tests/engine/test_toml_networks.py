@@ -23,7 +23,7 @@ def test_python_cql_and_toml_make_the_same_graph(spark, packets):
         return packets
 
     toml = ps.toml_queries(EXAMPLES / "packets.toml", spark, load)
-    assert asked == {"files": {"path": "packets", "format": "parquet"}}
+    assert asked == {"packets": {"rate": 2_000}}
     for other in (graph(cql), graph(toml)):
         assert list(other.queries) == list(python.queries)
         assert other.operators == python.operators

@@ -16,7 +16,7 @@ from penstock.engine.toml_network import toml_network
 from penstock.errors import PenstockError
 from penstock.network.config import parse_config
 from tests.engine.streams import Files
-from tests.engine.test_shedding import PACKETS, ROWS, delivered, packets, start
+from tests.engine.test_shedding import PACKETS, ROWS, balanced, delivered, packets, start
 
 SCHEMA = PACKETS.append(pa.field("w", pa.float64()))
 UPSTREAM = {"a": 0.4, "b": 1.0}
@@ -69,12 +69,15 @@ def test_weights_multiply_with_what_is_dropped_here(
     for i in range(0, len(made), ROWS):
         files.add(made[i : i + ROWS])
     found: dict[str, dict[int, list[Row]]] = {}
-    run = start({"n": asked(files.stream())}, tmp_path / "run", found, keep=0.5)
+    queries = {"n": asked(files.stream())}
+    run = start(queries, tmp_path / "run", found, keep=0.5)
     run.wait()
+    balanced(run, queries)
     got = delivered(found["n"])
     assert len(got) > 10
     within(got, exact)
     assert not any(row["exact"] for row in got)
+    assert {row["unseen"] for row in got} == {None}
     # The same identity was hashed upstream: half of what came from there is dropped all the same.
     assert 0.45 * len(made) < run.accounts["n"]["taken"] < 0.55 * len(made)
     for host, share in UPSTREAM.items():
@@ -83,6 +86,20 @@ def test_weights_multiply_with_what_is_dropped_here(
         total = sum(row["n"] for row in mine)
         wanted = sum(exact[row["window_end"], host]["n"] for row in mine)
         assert total == pytest.approx(wanted, rel=0.1)
+
+
+def test_of_a_group_that_upstream_has_dropped_all_nothing_is_claimed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    files, made = Files(spark, tmp_path / "in", SCHEMA), thinned(spark)
+    files.add([row for row in made if row["host"] == "b"])  # each of which stands for itself
+    found: dict[str, dict[int, list[Row]]] = {}
+    queries = {"n": asked(files.stream())}
+    run = start(queries, tmp_path / "run", found)
+    run.wait()
+    balanced(run, queries, sheds=False)
+    got = delivered(found["n"])
+    assert {(row["exact"], row["unseen"]) for row in got} == {(True, None)}
 
 
 def test_a_batch_is_weighted_too(spark: SparkSession, exact: dict[tuple, Row]) -> None:

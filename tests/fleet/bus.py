@@ -77,9 +77,21 @@ class Fleet:
         self.members[node] = Follower(mailbox, self.clock, self.lines.append, **kept)
 
     def neighbour(self, node: str) -> None:
+        """Starts a peer, as a node does: it has read what was said, and has kept its plan."""
         mailbox = self.mailbox(node)
+        for data in self.topic.said:
+            mailbox.read(data)
+        self.topic.poll(node)
+        last = self.members.get(node)
+        kept = {"last": last.plan} if isinstance(last, Neighbour) else {}
         made = Neighbour(
-            self.network, node, mailbox, period=PERIOD, clock=self.clock, log=self.lines.append
+            self.network,
+            node,
+            mailbox,
+            period=PERIOD,
+            clock=self.clock,
+            log=self.lines.append,
+            **kept,
         )
         self.members[node] = made
         self.boxes[node] = mailbox

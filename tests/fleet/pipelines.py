@@ -47,7 +47,7 @@ starting = "earliest"
 node = "A"
 from = "left"
 cost = {cost1}
-cql = "SELECT ts, n FROM left WHERE n >= 0"
+cql = "SELECT ts, n FROM left WHERE {where}"
 
 [box.a2]
 node = "A"
@@ -91,6 +91,7 @@ def fig1(
     latency: str = "4 seconds",
     name: str = "fig1",
     trigger: str = "1 second",
+    where: str = "n >= 0",
 ) -> str:
     """The text of the file.
 
@@ -98,6 +99,7 @@ def fig1(
         other: what kind of answers the second query has; "" for the same.
         unit: seconds that the cheapest box takes for a row.
         out: a folder for the answers; "" for none.
+        where: which rows of the first input count.
     """
     sinks = {
         name: f'\nsink = {{ format = "parquet", path = "{out}/{name}" }}' if out else ""
@@ -118,5 +120,6 @@ def fig1(
         "latency": latency,
         "name": name,
         "trigger": trigger,
+        "where": where,
     }
     return FIG1.format(**sinks, **costs, **rates, **topics, **words)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.engine.fleet.last_plan import LastPlan
 from penstock.fleet.member import Follower
+from penstock.fleet.neighbour import Neighbour
+from penstock.nodes.fit.messages import Message as Inner
+from penstock.nodes.fit.table import check_size
 from penstock.nodes.optimum import optimal_plan
 from penstock.nodes.splits import Location
 from tests.fleet.bus import Fleet
 from tests.nodes.networks import FIG1
+from tests.nodes.nonsense import NONSENSE
 
 LEFT, RIGHT = (Location(box.inputs[0], (box.name,)) for box in FIG1.boxes if box.node == "A")
 NAMES = LEFT.after, RIGHT.after
@@ -138,6 +146,8 @@ def test_peers_come_within_their_error_of_the_optimum():
     fleet.turn(lambda node: arriving if node == "B" else at(0.1)(node))
     assert fleet.members["A"].keeps == {}
     assert {"overloaded", "in force", "lifted"} <= set(words(fleet.lines))
+    chosen = next(line for line in fleet.lines if line.startswith("chosen: "))
+    assert re.match(r"chosen: plan [0-9a-f]{8}, inputs scaled by i0 0\.\d+, i1 0\.", chosen)
 
 
 @pytest.mark.parametrize("node", ["A", "B"])
@@ -164,3 +174,81 @@ def test_peers_report_what_they_cannot_use():
     fleet.topic.send([fleet.boxes["B"].write("peer", {"to": "A", "text": "no message"})])
     fleet.turn(at(1.0))
     assert any("what a peer said" in line for line in fleet.boxes["A"].reports)
+
+
+def overloaded_peers() -> Fleet:
+    fleet = Fleet(FIG1)
+    for name in ("A", "B"):
+        fleet.neighbour(name)
+    for _ in range(4):
+        fleet.turn(at(1.0))
+    assert fleet.members["A"].keeps
+    return fleet
+
+
+def test_a_peer_that_comes_back_while_its_child_is_dead_goes_on_with_its_last_plan():
+    fleet = overloaded_peers()
+    had = keeps(fleet)
+    fleet.neighbour("A")
+    for _ in range(20):
+        fleet.turn(at(1.0), alive=("A",))
+        assert keeps(fleet) == had
+    fleet.neighbour("B")
+    for _ in range(15):
+        fleet.turn(at(0.1))
+    assert keeps(fleet) == {}
+
+
+def test_a_plan_of_peers_comes_through_a_file(tmp_path):
+    member = overloaded_peers().members["A"]
+    assert isinstance(member, Neighbour)
+    LastPlan(str(tmp_path)).keep(member.plan)
+    again = LastPlan(str(tmp_path)).last()
+    assert again == member.plan
+    assert again.keeps.keys() == member.keeps.keys()
+
+
+def test_a_peer_that_comes_back_with_a_slower_clock_is_not_stale():
+    fleet = Fleet(FIG1)
+    fleet.neighbour("A")
+    fleet.clock.now = 10_000.0
+    fleet.neighbour("B")
+    fleet.clock.now = 1_000.0
+    for _ in range(3):
+        fleet.turn(at(1.0))
+    fleet.neighbour("B")
+    for _ in range(3):
+        fleet.turn(at(1.0))
+    member = fleet.members["B"]
+    assert isinstance(member, Neighbour)
+    assert member.planned
+    assert not any("stale" in line for box in fleet.boxes.values() for line in box.reports)
+
+
+def test_a_table_that_is_too_large_is_reported_and_the_last_plan_stays(monkeypatch):
+    fleet = overloaded_peers()
+    had = keeps(fleet)
+    monkeypatch.setattr(sys.modules[check_size.__module__], "MOST_ENTRIES", 3)
+    fleet.network = FIG1.changed("b0", cost=1.0).changed("a0", cost=1.5)
+    for _ in range(15):
+        fleet.turn(at(1.0))
+    assert keeps(fleet) == had
+    assert any("a table that cannot be made" in line for line in fleet.boxes["B"].reports)
+    monkeypatch.undo()
+    for _ in range(15):
+        fleet.turn(at(1.0))
+    assert keeps(fleet) != had
+
+
+def test_nonsense_from_a_peer_ends_nobody():
+    fleet = overloaded_peers()
+    had, version = keeps(fleet), 10**15
+    for kind, body in NONSENSE:
+        version += 1
+        to, sender = ("B", "A") if kind == "spacing" else ("A", "B")
+        text = Inner(kind, sender, to, version, body).encode().decode()
+        before = fleet.boxes[to].ignored
+        fleet.topic.send([fleet.boxes[sender].write("peer", {"to": to, "text": text})])
+        fleet.turn(at(1.0))
+        assert fleet.boxes[to].ignored > before, (kind, body)
+        assert keeps(fleet) == had

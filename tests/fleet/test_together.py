@@ -6,12 +6,11 @@ import random
 
 import pytest
 
-from penstock.control.costs import Costs
 from penstock.control.settings import Warmup
-from penstock.control.snapshot import OperatorStatistics, Snapshot, StreamStatistics
 from penstock.control.status import QueryStatus, Status
-from penstock.engine.fleet.costs import Together, bears
+from penstock.engine.fleet.costs import Together
 from penstock.fleet.pipeline import parse_pipeline
+from penstock.fleet.turns import MOST
 from tests.fleet.pipelines import fig1
 
 AT_ONCE = Warmup(seconds=0.0, batches=0)
@@ -63,12 +62,33 @@ def test_nothing_is_learnt_before_each_stream_has_told():
     assert together.costs.batches == 1
 
 
-@pytest.mark.parametrize(("rate", "share"), [(250 / 3, 0.75), (50, 1.0), (0, 1.0)])
-def test_all_boxes_keep_the_share_that_their_node_can_bear(rate, share):
-    # Table 1, plan 0: A hands on a third of each input, and B can take three quarters of that.
-    pipeline = parse_pipeline(fig1(unit=4e-3))
-    costs = {"b1": 12e-3, "b2": 4e-3}
-    boxes = {n: OperatorStatistics(n, "box", 0, 0, 1.0, cost, 0, None) for n, cost in costs.items()}
-    streams = {n: StreamStatistics(n, 0, rate, None) for n in ("a1", "a2")}
-    seen = Snapshot(9, Costs(0.0, costs, 0, {}, 0, 9), boxes, streams, {}, {}, {}, None)
-    assert bears(pipeline, "B", seen) == pytest.approx(share)
+def test_a_stream_that_brings_nothing_holds_up_nobody():
+    true = {"b1": 24e-3, "b2": 8e-3}
+    together = Together(parse_pipeline(fig1(unit=4e-3)), (("b1",), ("b2",)), AT_ONCE)
+    rng, now, statuses = random.Random(2), 1000.0, []
+    for _ in range(90):
+        rows = rng.randint(10, 400)
+        took = 0.8 + true["b1"] * rows
+        now += took
+        statuses.append(status(now, took, "b1", rows))
+        together.take([statuses, []])
+    assert together.costs.batches == 90 // MOST
+    assert dict(together.costs.per_row) == pytest.approx(true, rel=0.1)
+    # As if the other stream had batches too: they would cost as much.
+    assert together.costs.fixed == pytest.approx(2 * 0.8, rel=0.2)
+
+
+def test_two_slow_rounds_are_not_another_machine():
+    # A sample of rounds in which others had the cores: rows that wait for something cost no more.
+    together = Together(parse_pipeline(fig1(unit=4e-3)), (("b1",), ("b2",)), AT_ONCE)
+    true = {"b1": 12e-3, "b2": 4e-3}
+    first, second = taking_turns(true, 1.2, 30)
+    for number in range(1, 31):
+        together.take([first[:number], second[:number]])
+    now = max(first[-1].at, second[-1].at)
+    for _ in range(2):
+        now += 6.6  # 2.4 s of batches and 1.4 s of rows, and 2.8 s that nobody knows of
+        first.append(status(now, 6.6, "b1", 85))
+        second.append(status(now, 6.6, "b2", 92))
+        together.take([first, second])
+    assert dict(together.costs.per_row) == pytest.approx(true, rel=0.1)

@@ -6,7 +6,7 @@ import time
 
 import penstock as ps
 
-PATIENCE = 60
+PATIENCE = 180
 
 
 def wait_for(what, condition):

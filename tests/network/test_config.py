@@ -21,8 +21,8 @@ def test_the_example_is_the_network_that_it_says_it_is():
     assert shape(config.outline()) == shape(seven())
     assert config.latency == 3_000_000
     packets = config.streams["packets"]
-    assert (packets.source, packets.event_time, packets.slack) == ("files", "ts", "2 seconds")
-    assert packets.options == {"path": "packets", "format": "parquet"}
+    assert (packets.source, packets.event_time, packets.slack) == ("packets", "ts", "2 seconds")
+    assert packets.options == {"rate": 2_000}
     assert list(config.queries) == list(seven().queries)
     web, large = config.queries["web_bytes_by_host"], config.queries["web_large"]
     assert (web.weight, web.answers, web.max_gap) == (2, "approximate", None)

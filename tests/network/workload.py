@@ -41,7 +41,7 @@ def windows(
 def seven() -> Graph:
     """Tatbul & Zdonik's kind of workload: filters that share prefixes, windows of many lengths."""
     packets = source()
-    tcp, udp = where(packets, "protocol = 'TCP'"), where(packets, "protocol = 'UDP'")
+    tcp, udp = where(packets, "protocol = 'tcp'"), where(packets, "protocol = 'udp'")
     web = where(tcp, "dst_port = 80")
     large, dns = where(web, "size > 1000"), where(udp, "dst_port = 53")
     number = {"packets": ps.count()}

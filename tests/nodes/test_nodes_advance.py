@@ -138,6 +138,34 @@ def test_fragments_are_planned_apart_and_chosen_together():
     assert choice.scaling["i0"] == 1.0
 
 
+def test_whenever_it_is_stopped_all_fragments_are_about_as_good():
+    apart = chains([0.016, 0.008, 0.012], [0.008, 0.016, 0.01], rate=20.0, most=60.0)
+    both = Network(
+        (*FIG1.nodes, *(Node(f"{n.name}2") for n in apart.nodes)),
+        (*FIG1.inputs, *(Input(f"{i.name}2", i.rate, i.most) for i in apart.inputs)),
+        (
+            *FIG1.boxes,
+            *(
+                Box(f"{b.name}2", f"{b.node}2", tuple(f"{n}2" for n in b.inputs), b.cost)
+                for b in apart.boxes
+            ),
+        ),
+        (*FIG1.outputs, *(Output(f"{o.name}2", f"{o.after}2") for o in apart.outputs)),
+    )
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> bool:
+        seen.append(progress)
+        return progress.regions > 300
+
+    plans = plans_in_advance(both, error=1e-3, stop=stop)
+    errors = [part.error for part in plans.parts]
+    assert len(errors) == 2
+    assert plans.error == max(errors) == seen[-1].error
+    assert max(errors) < 2.5 * min(errors) < 1
+    assert seen[-1].regions == sum(axis < 0 for part in plans.parts for axis in part.axis)
+
+
 def test_plans_are_the_same_after_a_file(tmp_path):
     plans = plans_in_advance(FIG1, error=0.1)
     save_plans(plans, tmp_path / "plans")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UsageError
-from penstock.nodes import Location, Peer, Planner, Tree, fit
+from penstock.nodes import Box, Location, Network, Peer, Planner, Tree, fit
 from penstock.nodes.fit.exchange import deliver, peers_of, start
 from penstock.nodes.fit.messages import DamagedMessage, Message
 from tests.nodes.naive import walk
 from tests.nodes.networks import FIG1, chains, random_network
+from tests.nodes.nonsense import NONSENSE
 from tests.nodes.test_fit import TREE
 
 PAIR = chains((0.064, 0.032), (0.032, 0.064), rate=20.0, most=100.0)
@@ -188,6 +192,62 @@ def test_stale_unknown_and_damaged_messages_are_ignored_and_reported():
         assert peers["A"].table is before
 
 
+@pytest.mark.parametrize(("kind", "body"), NONSENSE)
+def test_what_cannot_be_is_ignored_and_reported(kind, body):
+    peers = peers_of(FIG1, 0.2)
+    start(peers)
+    to, sender = ("B", "A") if kind == "spacing" else ("A", "B")
+    before = peers[to].table
+    assert peers[to].receive(Message(kind, sender, to, 99, body).encode()) == []
+    assert peers[to].reports[-1].startswith(f"{to} ignored ")
+    assert peers[to].table is before
+
+
+def test_entries_that_were_never_told_cannot_be_removed():
+    peers = peers_of(FIG1, 0.2)
+    start(peers)
+    held = dict(peers["A"]._below["B"].scores)
+    base = peers["A"]._versions["B"]
+    nonsense = Message("table", "B", "A", 99, {"base": base, "removed": [9999], "added": []})
+    (again,) = peers["A"].receive(nonsense.encode())
+    assert "entries which it does not have" in peers["A"].reports[-1]
+    assert peers["A"]._below["B"].scores == held
+    peers["B"].version = 100
+    deliver(peers, [again])
+    assert sorted(peers["A"]._below["B"].scores.values()) == sorted(held.values())
+
+
+def moved(down: bool) -> tuple[Network, Network]:
+    """A chain of three boxes on two nodes, before and after its second moves to the other node."""
+
+    def made(at: str) -> Network:
+        boxes = list(PAIR.boxes)
+        middle = Box("m0", at, ("a0",), 0.016, 0.8)
+        boxes[2] = replace(boxes[2], inputs=("m0",))
+        return replace(PAIR, boxes=(*boxes[:2], middle, *boxes[2:]))
+
+    assert PAIR.boxes[2].name == "b0"
+    one, other = made("A"), made("B")
+    return (one, other) if down else (other, one)
+
+
+@pytest.mark.parametrize("down", [True, False])
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_a_box_that_moves_between_neighbours_leaves_the_tables_as_if_it_had_always_been_there(
+    down, order
+):
+    before, after = moved(down)
+    peers, sites = peers_of(before, 0.1), Tree(after).sites
+    start(peers)
+    for name in order:
+        deliver(peers, peers[name].change(sites[name]))
+    fresh = peers_of(after, 0.1)
+    start(fresh)
+    assert same(peers, {name: peer.table for name, peer in fresh.items()})
+    rates = {"i0": 80.0, "i1": 80.0}
+    assert peers["A"].plan(rates) == fresh["A"].plan(rates)
+
+
 def test_changes_to_a_table_that_was_lost_make_the_child_send_all_of_it():
     peers = peers_of(FIG1, 0.2)
     (profile,) = peers["B"].start()
@@ -262,3 +322,18 @@ def test_no_byte_of_a_message_can_change_unseen(place, by):
     data[place % len(data)] ^= by
     with pytest.raises(DamagedMessage):
         Message.decode(bytes(data))
+
+
+def test_an_entry_has_the_same_id_whenever_it_is_chosen():
+    peers = peers_of(PAIR, 0.2)
+    start(peers)
+    low, high = ({"i0": a, "i1": 90.0} for a in (5.0, 90.0))
+    once, again, other = (peers["A"].choose(rates) for rates in (high, high, low))
+    assert once is not None
+    assert other is not None
+    assert again == once
+    assert re.fullmatch("[0-9a-f]{8}", once.id)
+    assert once.id != other.id
+    assert set(once.scaling) == {"i0", "i1"}
+    assert all(0 <= share <= 1 for share in once.scaling.values())
+    assert peers["A"].choose({"i0": 0.1, "i1": 0.1}) is None

@@ -13,9 +13,9 @@ GRID = np.linspace(0.05, 1.0, 20)
 
 
 def network(
-    rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0, unions: bool = False
+    rng: random.Random, *, queries: int = 3, drop_cost: float = 0.0, unions: int = 0
 ) -> Workload:
-    """A stream or two, a few operators, perhaps a union, and an aggregate for each query."""
+    """A stream or two, a few operators, perhaps unions, and an aggregate for each query."""
     nodes = [
         Node(f"s{n}", rate=rng.choice([1.0, 3.0]), cost=rng.choice([0.0, 0.0, 0.1]))
         for n in range(rng.choice([1, 1, 2]))
@@ -25,9 +25,9 @@ def network(
         nodes.append(
             Node(f"f{n}", fed, cost=rng.uniform(0, 1), selectivity=rng.choice([0.1, 0.5, 1, 2]))
         )
-    if unions and len(nodes) > 1:
+    for n in range(unions if len(nodes) > 1 else 0):
         two = tuple(rng.sample(range(len(nodes)), 2))
-        nodes.append(Node("u", two, cost=rng.choice([0.0, 0.1])))
+        nodes.append(Node("u" * (n + 1), two, cost=rng.choice([0.0, 0.1])))
     asked = []
     inner = len(nodes)
     for n in range(queries):
@@ -92,18 +92,22 @@ def least_load(load: Workload, wanted: list[float]) -> float:
     """The least load of all ways to place drops so that each query keeps what it wants, or more."""
     inner = [n for n, node in enumerate(load.nodes) if node.inputs]
     needs = {n: max((wanted[q] for q in below(load, n)), default=0.0) for n in inner}
-    choices = [[None, *sorted({w for w in wanted if w >= needs[n]})] for n in inner]
+    choices = [[None, *sorted({w for w in wanted if w >= needs[n] > 0})] for n in inner]
     best = math.inf
     for drops in itertools.product(*choices):
         keep = {n: 1.0 for n, node in enumerate(load.nodes) if not node.inputs}
         total = sum(node.cost * node.rate for node in load.nodes if not node.inputs)
         for n, drop in zip(inner, drops, strict=True):
-            (a,) = load.nodes[n].inputs
-            keep[n] = keep[a] if drop is None else min(keep[a], drop)
+            fed = load.nodes[n].inputs
+            # All inputs of a union are kept alike.
+            least = min(keep[a] for a in fed)
+            keep[n] = least if drop is None else min(least, drop)
             if needs[n]:
                 total += load.nodes[n].cost * rows(load, n) * keep[n]
-            if drop is not None:
-                total += load.drop_cost * rows(load, n) * keep[a]
+                for a in fed:
+                    if keep[a] > keep[n] or (drop is not None and len(fed) == 1):
+                        out = rows(load, a) * load.nodes[a].selectivity
+                        total += load.drop_cost * out * keep[a]
         if all(keep[q.node] >= wanted[i] for i, q in enumerate(load.queries)):
             best = min(best, total)
     return best

@@ -185,12 +185,29 @@ CREATE QUERY q AS SELECT sum(n) AS m FROM v [RANGE 60 s SLIDE 60 s WATTR window_
     "cql",
     [
         f"CREATE QUERY q AS SELECT max(size) AS n {OVER}",
-        NESTED,
+        NESTED.replace("sum(n)", "max(n)"),
+        NESTED.replace("sum(n)", "avg(n)"),
+        f"{NESTED} WHERE n > 1",
         "CREATE QUERY q AS SELECT count(*) AS n FROM p [RANGE 9 ROWS SLIDE 1 ROWS WATTR row-num]",
     ],
 )
 def test_what_has_no_bound_is_never_sampled(cql):
     assert asked(cql)[1].hardness == math.inf
+
+
+def test_sums_over_windows_are_as_hard_to_sample_as_their_rows():
+    load, query = asked(NESTED)
+    assert query.hardness == pytest.approx(1 / 60_000)  # of 1,000 rows/s, for a minute
+    over_bytes = NESTED.replace("count(*) AS n", "sum(size) AS n")
+    assert asked(over_bytes)[1].hardness == pytest.approx(2 / 60_000)
+    found = plan(replace(load, capacity=load.total / 2))
+    # Rows are dropped before the windows below: of answers there are as many as before.
+    (drop,) = found.plan.random
+    assert str(drop.arc) == "packets ─► aggregate 1"
+    assert found.enough
+    error = found.outcomes["q"].error
+    assert error is not None
+    assert 0 < error < 0.1
 
 
 def test_rows_as_answers():

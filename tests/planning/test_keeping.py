@@ -164,9 +164,23 @@ def test_one_is_tried_when_there_is_room_by_the_clock_and_given_up_when_it_is_la
     assert keeping.trial == "q0"
     moment = Moment(standings=standings(load), dropped=keeping.dropped, trial="q0")
     assert kept(load, moment, 0.1) == {"q0"}  # though it is not believed to fit
-    keeping.look(1.2, ["q0", "q1"])
+    keeping.look(0.99, ["q0", "q1"])
     assert keeping.trial == "q0"
     keeping.look(1.2, ["q0", "q1"])
     assert keeping.trial is None
     keeping.look(None, ["q0", "q1"])
     assert keeping.trial is None
+
+
+def test_one_that_takes_far_more_than_there_is_is_tried_only_if_that_was_never_seen():
+    seen, unseen = Keeping(), Keeping()
+    seen.note(frozenset(), over=False)
+    seen.look(None, ["q0"])  # it is kept, and timed
+    for keeping in (seen, unseen):
+        keeping.note(frozenset({"q0"}), over=False)
+        for _ in range(400):
+            keeping.look(0.5, ["q0"], beyond={"q0"})
+            if keeping.trial:
+                break
+            keeping.note(keeping.dropped, over=False)
+    assert (seen.trial, unseen.trial) == (None, "q0")

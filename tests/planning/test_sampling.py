@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.drops.plan import Arc, RandomDrop
 from penstock.planning import Asked, Node, Workload, expected_error, plan, uniform
 from penstock.planning.placement import place
-from penstock.planning.sampling import LEAST, LITTLE, set_sampling_rates
+from penstock.planning.sampling import LEAST, LITTLE, set_sampling_rates, with_whole
 from tests.planning.brute import errors, grid, loads, network, networks
 
 TRIES = grid(3)
@@ -84,6 +84,7 @@ def test_a_query_that_would_be_nearly_whole_is_whole():
     assert found.outcomes["q1"].bound == pytest.approx(2.576e-3, rel=1e-3)
 
 
+@settings(max_examples=1000)
 @given(networks)
 def test_no_other_rates_on_a_fine_grid_have_a_lower_greatest_error(load):
     check_that_nothing_on_the_grid_is_better(load)
@@ -95,6 +96,7 @@ def test_nor_on_thousands_of_other_networks():
         check_that_nothing_on_the_grid_is_better(network(rng, unions=rng.random() < 0.3))
 
 
+@settings(max_examples=2000)
 @given(networks, st.randoms(use_true_random=False))
 def test_no_other_drops_with_the_same_rates_have_a_lower_load(load, rng):
     # Theorem 3.6: any sampling rate before any operator; the queries' rates follow from them.
@@ -253,3 +255,8 @@ def test_rows_of_a_union_are_kept_alike():
         assert keep["A ─► U"] == keep["T ─► U"] == found.outcomes["q"].keep
         assert keep["S ─► A"] == found.outcomes["p"].keep > keep["T ─► U"]
         assert found.after == pytest.approx(1.5)
+
+
+def test_with_no_room_at_all_nothing_is_whole():
+    work, demand = np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 5.0])
+    assert np.array_equal(with_whole(work, demand, 1e-9), demand)

@@ -53,6 +53,79 @@ def test_what_a_tolerance_leaves_is_said():
     )
 
 
+def test_what_a_tolerance_leaves_is_said_when_samples_take_the_rest():
+    nodes = [S, aggregate("A", 0, 4, 1), aggregate("q", 0, 2, 2)]
+    queries = [subset("A", 1, 7, weight=0.1), Asked("q", 2, hardness=1e-6)]
+    found = planned(nodes, queries, capacity=0.7)
+    assert found.plan.windows[0].p == pytest.approx(7 / 8)
+    (note,) = found.notes
+    assert "the window drop before A drops as much as it can: each row is in 4 windows" in note
+    assert "at most 7 in a row may be missing, so at least 50 % of the rows stay" in note
+    assert note.endswith("that is not enough, and random drops take the rest from other queries")
+    # As long as the windows could give more, there is nothing to say.
+    assert planned(nodes, queries, capacity=1.6).notes == ()
+
+
+def test_what_a_tolerance_leaves_of_nested_windows_is_that_of_both():
+    #  S ─► A(4, 1) ─► B(3, 3): the drop before both is (6, 3), so with B = 5 a third stays, and not
+    #  the sixth that the windows of B by themselves would leave
+    nodes = [S, aggregate("A", 0, 4, 1), aggregate("B", 1, 3, 3, cost=0.0), Node("q", (0,))]
+    queries = [subset("B", 2, 5, weight=0.1), Asked("q", 3, hardness=1e-6)]
+    (note,) = planned(nodes, queries, capacity=0.5).notes
+    assert "the window drop before A drops as much as it can: each row is in 2 windows" in note
+    assert "so at least 33 % of the rows stay" in note
+    (closed,) = planned(nodes[:3], queries[:1], capacity=0.3).notes
+    assert "at least 33 % of its rows stay" in closed
+
+
+def test_nested_windows_that_can_lose_nothing_are_named():
+    #  S ─► A(10, 1) ─► B(3, 3): a row is in four of (12, 3), and two may be missing
+    nodes = [S, aggregate("A", 0, 10, 1), aggregate("B", 1, 3, 3, cost=0.0), Node("q", (0,))]
+    found = planned(nodes, [subset("B", 2, 2), Asked("q", 3)], capacity=1.5)
+    assert found.plan.windows == ()
+    assert "B loses no window: each row is in 4 windows" in found.notes[0]
+
+
+def test_nothing_is_said_while_other_windows_can_make_up_for_it():
+    nodes = [S, aggregate("A", 0, 2, 2, kind="host"), aggregate("B", 0, 2, 2, kind="port")]
+    queries = [subset("A", 1, 3, weight=0.5), subset("B", 2, 3)]
+    found = planned(nodes, queries, capacity=1.0)
+    assert [drop.p for drop in found.plan.windows] == [0.75, pytest.approx(0.25)]
+    assert found.notes == ()
+    # All of them together are just enough.
+    assert planned(nodes, queries, capacity=0.5).notes == ()
+
+
+def test_what_stays_in_spite_of_any_gap_is_said():
+    nodes = [S, aggregate("A", 0, 4, 1), Node("q", (0,))]
+    queries = [subset("A", 1, None), Asked("q", 2, rows=True, answers="subset", max_gap=1)]
+    notes = planned(nodes, queries, capacity=1.0).notes
+    assert notes[0].startswith("A is closed")
+    some = [subset("A", 1, None, weight=0.01), Asked("q", 2, hardness=1e-6)]
+    (note,) = planned(nodes, some, capacity=0.3).notes
+    assert "64 in a row are dropped, so at least 6.2 % of the rows stay" in note
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_drops_at_their_most_are_named_whenever_more_is_dropped(seed, besides):
+    load = tree(random.Random(seed))
+    if besides:
+        nodes = (*load.nodes, Node("q", (0,), cost=load.total / 2))
+        queries = (*load.queries, Asked("q", len(nodes) - 1, hardness=1e-6, weight=5.0))
+        load = replace(load, nodes=nodes, queries=queries)
+    found = plan(load)
+    drops = found.plan.windows
+    full = all(drop.p > drop.batch / (drop.batch + 1) - 1e-9 for drop in drops)
+    said = {
+        node.name
+        for node in load.nodes
+        for note in found.notes
+        if f"before {node.name} drops as much as it can" in note
+    }
+    more = found.plan.random or not found.enough
+    assert said == ({drop.arc.before for drop in drops} if full and more else set())
+
+
 def test_without_early_drops_only_what_follows_the_windows_is_saved():
     #  S ─► f ─► A(10, 1) ─► g: B = 4 is less than the overlap
     nodes = [

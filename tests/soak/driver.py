@@ -29,6 +29,10 @@ LIMIT = 900
 """Seconds after which something is wrong."""
 
 
+GAPS = {"sliding": 3, "top": 2}
+"""Query with subset answers → how many windows in a row it may miss."""
+
+
 def plan_of(batch: int) -> dict[str, Any]:
     """What is shed in a batch: a function of its number alone."""
     of = random.Random(batch)
@@ -50,8 +54,13 @@ def queries(source: str) -> dict[str, ps.WindowQuery]:
         .by("host")
         .agg(packets=ps.count(), bytes=ps.sum("size"), mean=ps.avg("size"))
         .approximate(),
-        "sliding": packet.window("10 s", every="5 s").agg(n=ps.count(), b=ps.sum("size")).subset(3),
-        "top": by_host.results().window("20 s", every="10 s").agg(top=ps.max("n")).subset(2),
+        "sliding": packet.window("10 s", every="5 s")
+        .agg(n=ps.count(), b=ps.sum("size"))
+        .subset(GAPS["sliding"]),
+        "top": by_host.results()
+        .window("20 s", every="10 s")
+        .agg(top=ps.max("n"))
+        .subset(GAPS["top"]),
     }
 
 
@@ -76,12 +85,13 @@ class Driver:
 
     Args:
         order: `source`, `checkpoint`, `out`, the number of the `attempt` (0), the point at which to
-            `die` ("" for nowhere), and `idle` where there shall be batches without rows.
+            `die` ("" for nowhere), `idle` where there shall be batches without rows, and `whole`
+            where nothing shall be shed.
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.out, self.attempt = Path(order["out"]), order.get("attempt", 0)
-        self.point = order.get("die", "")
+        self.point, self.whole = order.get("die", ""), order.get("whole", False)
         self.answers = ps.sinks.parquet(str(self.out / "answers"))
         self.started = threading.Event()
         # Such a batch stands where the stream had no more rows: where that is, a kill decides.
@@ -97,7 +107,7 @@ class Driver:
 
         Shedder.follow = followed  # type: ignore[assignment, method-assign]
         self.run = ps.Network(**queries(order["source"])).start(
-            order["checkpoint"], sink=self.take, trigger={"availableNow": True}, **plan_of(0)
+            order["checkpoint"], sink=self.take, trigger={"availableNow": True}, **self.plan(0)
         )
         self.started.set()
 
@@ -111,7 +121,11 @@ class Driver:
         self.reached("noted")
         assert self.started.wait(LIMIT)
         self.account()
-        self.run.shed(**plan_of(number + 1))
+        self.run.shed(**self.plan(number + 1))
+
+    def plan(self, batch: int) -> dict[str, Any]:
+        """What is shed in a batch."""
+        return {"mode": "off"} if self.whole else plan_of(batch)
 
     def reached(self, point: str) -> None:
         """Ends this process and Spark's, as `kill -9` would, if this is where it shall die."""

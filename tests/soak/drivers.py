@@ -30,11 +30,16 @@ SPAN, ROWS = 4, 120
 """Seconds of event time in a file, and how many rows it has."""
 
 
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xshare:auto"
+VFORK = "-Djdk.lang.Process.launchMechanism=VFORK"
+"""Java starts a process directly, not by a helper: each file of a checkpoint has one or two."""
+
+
 def settings(scratch: Path) -> dict[str, str]:
     """What makes Spark start fast, and keeps it to this machine."""
     return {
         "spark.driver.memory": "600m",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+        "spark.driver.extraJavaOptions": f"{JAVA} {VFORK}",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

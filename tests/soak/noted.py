@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,32 @@ def same_ledger(path: Path, calm: Path) -> None:
     assert all(wanted[window]["batch"] == first for window in set(wanted) - set(found))
     for window, entry in found.items():
         if entry["fate"] == "kept":
-            assert wanted[window]["fate"] in ("delivered", "empty")
+            assert wanted[window]["fate"] in ("delivered", "empty", "unseen")
         else:
             assert entry == wanted[window]
     assert {"delivered", "dropped"} <= {entry["fate"] for entry in wanted.values()}
+
+
+def exact_and_near(out: Path, whole: Path, gaps: Mapping[str, int]) -> None:
+    """Subset answers are those of a run that drops nothing, and no gap is too long.
+
+    Args:
+        out: what was delivered.
+        whole: what is, if nothing is dropped.
+        gaps: query → how many windows in a row may be missing.
+    """
+    got, wanted = (list(map(json.loads, delivered(one))) for one in (out, whole))
+    for name, gap in gaps.items():
+        mine, all_ = ([row for row in some if row["query"] == name] for some in (got, wanted))
+        assert mine
+        assert len(mine) < len(all_)
+        assert [row for row in mine if row not in all_] == []
+        missing = longest = 0
+        shown = {row["window_end"] for row in mine}
+        for end in sorted({row["window_end"] for row in all_}):
+            missing = 0 if end in shown else missing + 1
+            longest = max(longest, missing)
+        assert 0 < longest <= gap, name
 
 
 def attempts(folder: Path) -> dict[int, list[Any]]:

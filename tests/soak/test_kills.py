@@ -13,8 +13,16 @@ from typing import Any
 
 import pytest
 
+from tests.soak.driver import GAPS
 from tests.soak.drivers import Driver, flush, make_files
-from tests.soak.noted import attempts, delivered, numbers, same_accounts, same_ledger
+from tests.soak.noted import (
+    attempts,
+    delivered,
+    exact_and_near,
+    numbers,
+    same_accounts,
+    same_ledger,
+)
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
@@ -112,6 +120,14 @@ class Killed:
         driver.begin(*places, idle=True)
         driver.finish()
 
+    def unshed(self) -> None:
+        """The same files by a driver that drops nothing."""
+        driver = Driver(self.folder / "driver-of-all")
+        self.drivers.append(driver)
+        places = [self.folder / name for name in ("in", "whole-checkpoint", "whole")]
+        driver.begin(*places, idle=True, whole=True)
+        driver.finish()
+
     def close(self) -> None:
         """Ends the driver that got ready in vain, and after a failure whatever runs."""
         for driver in self.drivers:
@@ -132,6 +148,7 @@ def test_the_stream_goes_on_as_if_nothing_had_been(killed: Killed) -> None:
             pass
     killed.end()
     killed.undisturbed()
+    killed.unshed()
     out, calm = killed.folder / "out", killed.folder / "calm"
     wanted = {n: tries[0] for n, tries in attempts(calm / "attempts").items()}
     got = attempts(out / "attempts")
@@ -144,6 +161,7 @@ def test_the_stream_goes_on_as_if_nothing_had_been(killed: Killed) -> None:
     assert delivered(out) == delivered(calm)
     shown = {row["query"] for row in map(json.loads, delivered(out))}
     assert shown == {"sampled", "sliding", "top"}
+    exact_and_near(out, killed.folder / "whole", GAPS)
     same_accounts(out / "accounts", calm / "accounts")
     same_ledger(out / "ledger.json", calm / "ledger.json")
     assert json.loads((out / "problems.json").read_text()) == [[]]

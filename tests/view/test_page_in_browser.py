@@ -53,7 +53,7 @@ def tabs(browser: Browser) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(20_000)
+        tab.set_default_timeout(60_000)
         tab.on("request", lambda request: asked.append((page.url, request.url)))
         tab.on("console", lambda message: complaints.append(message.text))
         tab.on("pageerror", lambda error: complaints.append(str(error)))

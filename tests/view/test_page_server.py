@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -227,7 +227,10 @@ class TestChangingTheRun:
 
 class TestWhatIsTold:
     def test_only_what_is_new(self, open_page):
-        values = json.loads(ask(open_page, "/scene.json?since=27").text)
+        part = scene(1).statuses[0].queries[0].name
+        since = quote(json.dumps({part: 27}))
+        values = json.loads(ask(open_page, f"/scene.json?since={since}").text)
+        assert values["told"] == {part: 29}
         assert [one["batch"] for one in values["statuses"]] == [28, 29]
         assert values["now"]["batch"] == 29
         assert {one["name"] for one in values["now"]["queries"]} > {"web_large"}
@@ -235,8 +238,9 @@ class TestWhatIsTold:
         assert values["balanced"] == dict.fromkeys(scene(30).accounts, True)
         assert len(json.loads(ask(open_page, "/scene.json").text)["statuses"]) == 30
 
-    def test_a_batch_is_a_number(self, open_page):
-        assert ask(open_page, "/scene.json?since=x").status == 400
+    def test_what_was_told_are_batches_of_parts(self, open_page):
+        for wrong in ("x", "27", quote('{"web": "x"}'), quote('["web"]')):
+            assert ask(open_page, f"/scene.json?since={wrong}").status == 400
 
     def test_values_that_json_lacks_become_text_and_secrets_become_stars(self):
         when = datetime(2026, 1, 1, tzinfo=UTC)

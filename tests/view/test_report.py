@@ -83,7 +83,7 @@ def test_the_page_has_plots_network_queries_accounts_decisions_and_problems(fold
 
 def test_the_summary_says_whether_the_target_was_held_and_the_books_balance(folder):
     text = (folder / "report.md").read_text()
-    assert "| target | held: 95 % of rows answered within 2.8 s" in text
+    assert "| target | held: 95 % of rows answered within 2.7 s" in text
     assert "| accounts | balanced" in text
     assert (
         "| loss | 14 % of the rows of all queries; 6 of 279 windows with subset answers |" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyspark.sql import functions as F
 
+from penstock.drops.kinds import Subset
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.pulse import Beat
 
@@ -41,14 +44,32 @@ class Measured:
         """The least event time of a row in them, in microseconds; before it all is warm-up."""
         return min(_event_time(report) for report in self.steady)
 
-    def responses(self) -> NDArray[np.float64]:
-        """Response times of what each publisher sent in each second: all have as many rows."""
-        found = []
-        for report in self.steady:
-            ended = Beat.of(report).ended
-            for begin, (since, until) in zip(self.begins, _seconds(report), strict=True):
-                found += [ended - begin - (second + 1) for second in range(since, until)]
-        return np.array(found)
+    def responses(self, now: float | None = None) -> NDArray[np.float64]:
+        """Response times of what each publisher sent in each second: all have as many rows.
+
+        Args:
+            now: when the run ended, in seconds since the epoch: then of batches that begin earlier
+                what counts is counted too, and what still waits as if it came at that moment. Where
+                nothing is shed, the only batch of a span may not have ended in it.
+        """
+        some = self.steady
+        if now is not None:
+            some = [report for report in self.reports if report["numInputRows"]]
+        found: list[tuple[float, float]] = []  # when it was sent, how long it took
+        for publisher, begin in enumerate(self.begins):
+            taken = 0
+            for report in some:
+                ended, (since, until) = Beat.of(report).ended, _seconds(report)[publisher]
+                sent = (
+                    begin + s + 1 for s in range(since, until) if now is None or s >= self.after
+                )
+                found += [(at, ended - at) for at in sent]
+                taken = until
+            if now is not None:
+                waiting = range(max(taken, math.ceil(self.after)), int(now - begin))
+                sent = (begin + second + 1 for second in waiting)
+                found += [(at, now - at) for at in sent]
+        return np.array([took for _, took in sorted(found)])
 
     def shed(self) -> float:
         """The share of the rows that no query got: they were dropped where they entered."""
@@ -89,8 +110,11 @@ def _event_time(report: Mapping[str, Any]) -> float:
 
 
 def lost(run: NetworkRun) -> float:
-    """The share of windows that were not delivered."""
-    fates = {row["fate"]: row["count"] for row in run.ledger().groupBy("fate").count().collect()}
+    """The share of windows that were not delivered, of the queries that allow it."""
+    asked = run.network.queries.items()
+    names = [n for n, q in asked if isinstance(getattr(q, "answers", None), Subset)]
+    mine = run.ledger().where(F.col("query").isin(names))
+    fates = {row["fate"]: row["count"] for row in mine.groupBy("fate").count().collect()}
     gone = sum(fates.get(fate, 0) for fate in ("dropped", "revoked", "skipped", "lost"))
     came = fates.get("delivered", 0) + fates.get("partly", 0)
     return float(gone / max(1, gone + came))

@@ -1,11 +1,13 @@
 """Packets that arrive by a schedule, whatever the consumer does, and the truth about them.
 
 Spark's rate source makes numbers, so many in a second of the clock, and hands them out at the end
-of the second. Four of them, each a quarter of a second after the one before, are four publishers
-that send what they have once a second. All else of a packet follows from its number, and repeats
-after `PERIOD` packets: so the exact answer of any window is known without computing it.
+of the second. Each is a block of packets, as a consumer gets them from a broker: what it takes to
+read a packet is little beside what is done with it. Four of them, each a quarter of a second after
+the one before, are four publishers that send what they have once a second. All else of a packet
+follows from its number, and repeats after `PERIOD` packets: so the exact answer of any window is
+known without computing it.
 
-    number      0, 4, 8, …      1, 5, 9, …      2, 6, …         3, 7, …       ts = number / rate
+    block       0, 4, 8, …      1, 5, 9, …      2, 6, …         3, 7, …       ts = number / rate
     arrive at   1, 2, 3 s       1.25, 2.25 s    1.5, 2.5 s      1.75 s, …     after the start
 """
 
@@ -27,6 +29,7 @@ from penstock.bench.packets import START, WORKLOAD
 
 PERIOD = 200_000
 PUBLISHERS = 4
+BLOCK = 64
 SLACK = "1 second"
 """How far the packets of one publisher may be behind those of another, in event time."""
 RAMP = 40
@@ -39,25 +42,76 @@ Groups = dict[tuple[object, ...], tuple[int, int]]
 """Keys of a group → its packets and bytes."""
 
 
-def arriving(spark: SparkSession, rate: int, ramp: int = RAMP) -> DataFrame:
-    """The packets as a stream.
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The packets as a source.
 
     Args:
-        spark: a session.
-        rate: packets in a second.
+        rate: packets in a second; so many as make whole blocks of each publisher come.
         ramp: seconds until it is reached.
     """
-    source = spark.readStream.format("rate").option("rowsPerSecond", rate // PUBLISHERS)
-    source = source.option("rampUpTime", f"{ramp}s").option("numPartitions", 1)
-    each = (
-        source.load().select((F.col("value") * PUBLISHERS + i).alias("number"))
-        for i in range(PUBLISHERS)
-    )
-    number = F.col("number")
-    micros = F.floor(number * F.lit(1e6 / rate)) + F.lit(START)
-    return reduce(DataFrame.union, each).select(
-        F.timestamp_micros(micros).alias("ts"), *attributes(number % PERIOD), number
-    )
+
+    rate: int
+    ramp: int = RAMP
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The number of the packet."""
+        return ("number",)
+
+    def dataframe(self, spark: SparkSession) -> DataFrame:
+        """The packets as a stream."""
+        source = spark.readStream.format("rate").option("rowsPerSecond", self._blocks)
+        source = source.option("rampUpTime", f"{self.ramp}s").option("numPartitions", 1)
+        each = (
+            source.load().select(((F.col("value") * PUBLISHERS + i) * BLOCK).alias("first"))
+            for i in range(PUBLISHERS)
+        )
+        first, number = F.col("first"), F.col("number")
+        packets = reduce(DataFrame.union, each).select(
+            F.explode(F.sequence(first, first + (BLOCK - 1))).alias("number")
+        )
+        micros = F.floor(number * F.lit(1e6 / self.rate)) + F.lit(START)
+        return packets.select(
+            F.timestamp_micros(micros).alias("ts"), *attributes(number % PERIOD), number
+        )
+
+    @property
+    def parts(self) -> int:
+        """The publishers."""
+        return PUBLISHERS
+
+    @property
+    def block(self) -> int:
+        """The packets of a block."""
+        return BLOCK
+
+    @property
+    def _blocks(self) -> int:
+        """Of a publisher, in a second."""
+        return max(1, self.rate // (PUBLISHERS * BLOCK))
+
+    def behind(self, read: int, newest: int) -> float:
+        """The packets of a publisher in some seconds, as the log of a broker would tell.
+
+        Args:
+            read: the seconds that have been read.
+            newest: the seconds that are there.
+
+        >>> Feed(25_600, ramp=0).behind(3, 7), Feed(25_600, ramp=3).behind(0, 3)
+        (25600.0, 9600.0)
+        """
+        return float(BLOCK * (self._sent(newest) - self._sent(read)))
+
+    def _sent(self, seconds: int) -> int:
+        """The blocks that one publisher has sent, by Spark's arithmetic."""
+        each = self._blocks
+        rising = min(seconds, self.ramp)
+        return rising * (rising + 1) // 2 * (each // (self.ramp + 1)) + (seconds - rising) * each
+
+    def describe(self) -> str:
+        """One line for a report."""
+        return f"{self.rate} packets a second, by a schedule"
 
 
 def begin(checkpoint: Path, now: float) -> list[float]:

@@ -24,7 +24,8 @@ OUTPUTS = ("first", "second")
 _WAYS = (("left", "a1", 1, "b1", 3, "first"), ("right", "a2", 2, "b2", 1, "second"))
 
 # Two small Javas start on one machine, and run for minutes: only the quick compiler is worth it.
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# The quick compiler alone would have room for 48 MB of code, and throw some away when that is full.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
 # Hadoop would start seventy processes for the files of a checkpoint, in each batch.
 _FILES = {

@@ -25,11 +25,13 @@ class Machine:
         unloaded: seconds of a batch that brings next to nothing.
         kept: seconds of a row.
         dropped: seconds of a row that is dropped, reading included.
+        fixed: seconds of a batch besides its rows, where these are many; as unloaded if None.
     """
 
     unloaded: float
     kept: float
     dropped: float
+    fixed: float | None = None
 
     @property
     def target(self) -> float:
@@ -40,7 +42,8 @@ class Machine:
     def capacity(self) -> float:
         """Rows a second that can all be kept within the target."""
         best = self.target / (1 + Q)
-        return (best - self.unloaded) / (best * self.kept)
+        fixed = self.unloaded if self.fixed is None else self.fixed
+        return (best - fixed) / (best * self.kept)
 
     def least_shed(self, load: float) -> float:
         """The least share of rows that has to go."""
@@ -64,6 +67,7 @@ class Machine:
         """Plain values."""
         return {
             "unloaded_s": round(self.unloaded, 3),
+            "fixed_s": round(self.unloaded if self.fixed is None else self.fixed, 3),
             "kept_us": round(self.kept * 1e6, 3),
             "dropped_us": round(self.dropped * 1e6, 3),
             "capacity": round(self.capacity),
@@ -76,14 +80,19 @@ def seconds(reports: Iterable[Mapping[str, Any]]) -> float:
     return float(np.median([took for _, took in _warm(reports)]))
 
 
-def per_row(reports: Iterable[Mapping[str, Any]], unloaded: float) -> float:
-    """What a row takes besides what its batch does anyway: the median.
+def line(runs: Iterable[Iterable[Mapping[str, Any]]]) -> tuple[float, float]:
+    """What a batch takes by itself, and for each row, by runs at different rates.
+
+    The line goes through the medians of the runs. What a batch with next to no rows takes would not
+    do for the first of both: Java is warmer where there are many.
 
     Args:
-        reports: of batches.
-        unloaded: seconds of a batch with next to no rows.
+        runs: reports of the batches of each.
     """
-    return max(0.0, float(np.median([(took - unloaded) / rows for rows, took in _warm(reports)])))
+    medians = [np.median(_warm(reports), axis=0) for reports in runs]
+    rows, took = np.array(medians).T
+    slope = float(np.polyfit(rows, took, 1)[0]) if np.ptp(rows) > 0 else 0.0
+    return max(0.0, float(np.mean(took) - slope * np.mean(rows))), max(0.0, slope)
 
 
 def _warm(reports: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:

@@ -1,13 +1,19 @@
 """What drops cost: in place with nothing to drop, and for each row that they drop.
 
-With and without drops take turns over the same files, so that a machine that is busy for a while is
-so for both; the medians of their batches are compared. Each has run once before, for Java has to
-get warm with what is generated for it. What a row costs is the difference between large and small
-batches, so what a batch costs by itself is left out.
+Two streams without drops and two with drops take turns over the same files, batch by batch
+(`turns`), until Java is warm with what is generated for them, and then to be measured. So there is
+an A/A run in each comparison: the two without drops against each other. Both kinds are there twice,
+for Java gets warm with code that two streams share in half the time. What a row costs is the
+difference between large and small batches, so what a batch costs by itself is left out.
+
+Throughput is that of batches of the size that a stream at its capacity has: a second or two, as
+half of a latency target is. In smaller ones what a batch costs by itself is most of it, with drops
+and without: `seconds` has both.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -18,10 +24,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
 from penstock import sources
-from penstock.bench import overhead_kafka
+from penstock.bench import overhead_kafka, turns
 from penstock.bench.data import source
 from penstock.bench.overhead_kafka import Start, batch_seconds
 from penstock.bench.packets import SCHEMA, WORKLOAD, ours, write
+from penstock.bench.turns import Ratio, ratio
 from penstock.engine.network_run import NetworkRun
 
 MILLION = 1_000_000
@@ -30,6 +37,14 @@ SIZES, SELECTIVITIES = (25, 50, 75, 100), (1.0, 0.5)
 WANTED = {"overhead": 0.97, "dropped_row": 0.15}
 NOTHING = 0.001
 """The share of rows that is kept where all but none are dropped."""
+WARM, MEASURED = 3, 5
+"""Turns of each stream before it is measured, and those that are."""
+PER_BATCH = 16
+"""Files of a batch in which nothing is dropped."""
+MANY, FEW = 16, 4
+"""Files of a large and of a small batch, for what a dropped row costs."""
+LARGE = 4
+"""Large batches of each run for that; the first is start-up."""
 
 
 def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict[str, object]:
@@ -40,37 +55,63 @@ def run(spark: SparkSession, *, quick: bool, say: Callable[[str], None]) -> dict
         quick: fewer rows, and two of the eight cases.
         say: where progress goes.
     """
-    rows, files = (MILLION, 16) if not quick else (MILLION // 10, 4)
+    rows, warm, measured = (MILLION, WARM, MEASURED) if not quick else (MILLION // 10, 2, 3)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as name:
         folder = Path(name)
         (folder / "data").mkdir()
         say("writing packets")
-        case = _Case(spark, folder, write(spark, folder / "data", files, rows))
-        overhead, apart = {}, []
+        # One batch is start-up, and behind the last turn there has to be another one.
+        files = write(spark, folder / "data", PER_BATCH * (warm + measured + 2), rows)
+        some = _Some(FEW, MANY, files[: MANY * LARGE]) if not quick else _Some(1, 2, files[:4])
+        case = _Case(spark, folder, some)
+        found: dict[str, _Compared] = {}
         listed = [(size, share) for share in SELECTIVITIES for size in SIZES]
         for size, share in listed if not quick else listed[::7]:
             say(f"windows of {size} s, {share:g} of the rows")
-            without, within = [], []
-            for _ in range(3):
-                without.append(case.seconds(case.window(size, share, sheds=False), case.many))
-                within.append(case.seconds(case.window(size, share, sheds=True), case.many))
-            without, within = without[1:], within[1:]
-            overhead[f"{size}/{share}"] = round(_median(without) / _median(within), 3)
-            apart.append(_median(without[:1]) / _median(without[1:]))
+            found[f"{size}/{share}"] = one = case.compared(size, share, files, warm, measured)
+            say(f"   {one.drops.value:.3f} {one.drops.interval}, A/A {one.a_a.value:.3f}")
+        apart = [one.a_a.value for one in found.values()]
         return {
-            "overhead": overhead,
+            "overhead": {name: round(one.drops.value, 3) for name, one in found.items()},
             "a_a": round(statistics.median(apart), 3),
             "a_a_range": [round(min(apart), 3), round(max(apart), 3)],
             "dropped_row": round(_dropped_row(case, say), 3),
             "dropped_row_kafka": _dropped_row_kafka(case, say),
             "wanted": WANTED,
             "rows": rows,
+            "rows_per_batch": rows * PER_BATCH,
+            "interval": {name: one.drops.interval for name, one in found.items()},
+            "a_a_interval": {name: one.a_a.interval for name, one in found.items()},
+            "by_work": {
+                name: [round(one.worked.value, 3), *one.worked.interval]
+                for name, one in found.items()
+                if one.worked is not None
+            },
+            "seconds": {name: one.seconds for name, one in found.items()},
+            "batches": {"warm_up": 2 * warm, "measured": 2 * measured},
         }
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Without drops over with drops, and the two without over each other.
+
+    Args:
+        drops: the first.
+        a_a: the second.
+        worked: the first, by the work of processors; None if that is unknown.
+        seconds: of a batch without drops, and with them.
+    """
+
+    drops: Ratio
+    a_a: Ratio
+    worked: Ratio | None
+    seconds: list[float]
 
 
 def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
     """What a row costs that is dropped, over one that is kept, reading left out."""
-    few, many = 1, case.many
+    few, many = case.some.few, case.some.many
     costs = []
     for what, build in (
         ("read", case.reading),
@@ -90,41 +131,95 @@ def _dropped_row(case: _Case, say: Callable[[str], None]) -> float:
 
 def _dropped_row_kafka(case: _Case, say: Callable[[str], None]) -> float | None:
     """The same for rows from Kafka, reading included."""
-    some = map(str, case.files[: len(case.files) // 4])
+    some = map(str, case.some.files[:FEW])
     packets = case.spark.read.schema(SCHEMA).parquet(*some)
     kinds = {"dropped": case.seven(NOTHING), "kept": case.seven(1.0)}
     ratio = overhead_kafka.dropped_row(packets, case.folder, kinds, say)
     return None if ratio is None else round(ratio, 3)
 
 
+@dataclass(frozen=True)
+class _Some:
+    """Files for what a dropped row costs.
+
+    Args:
+        few: of a small batch.
+        many: of a large one.
+        files: all of them.
+    """
+
+    few: int
+    many: int
+    files: list[Path]
+
+
 @dataclass
 class _Case:
     spark: SparkSession
     folder: Path
-    files: list[Path]
+    some: _Some
     runs: int = 0
 
     def seconds(self, start: Start, files: int) -> list[float]:
         """The seconds of each batch but the first, which is start-up."""
         self.runs += 1
-        rows = source(self.spark, self.folder / f"source-{self.runs}", self.files, files, SCHEMA)
+        there = self.folder / f"source-{self.runs}"
+        rows = source(self.spark, there, self.some.files, files, SCHEMA)
         return batch_seconds(start(rows, str(self.folder / f"checkpoint-{self.runs}")))
 
-    @property
-    def many(self) -> int:
-        """Files of a large batch."""
-        return max(2, len(self.files) // 4)
+    def compared(
+        self, size: int, share: float, files: list[Path], warm: int, measured: int
+    ) -> _Compared:
+        """Streams with and without drops, which take turns.
 
-    def window(self, size: int, share: float, *, sheds: bool) -> Start:
+        Args:
+            size: of their windows, in seconds.
+            share: of the rows that their filter passes.
+            files: `PER_BATCH` for each batch.
+            warm: turns that do not count.
+            measured: turns that do.
+        """
+        self.runs += 1
+        where = self.folder / f"turns-{self.runs}"
+
+        def starting(*, sheds: bool) -> turns.Start:
+            def start(name: str, sink: turns.Sink) -> NetworkRun:
+                there = where / f"source-{name}"
+                rows = source(self.spark, there, files, PER_BATCH, SCHEMA)
+                return self.window(size, share, sheds=sheds, sink=sink)(rows, str(where / name))
+
+            return start
+
+        without, within = starting(sheds=False), starting(sheds=True)
+        kinds = {"without-1": without, "with-1": within, "without-2": without, "with-2": within}
+        took = turns.taking_turns(kinds, warm + measured)
+        of = {name: taken[warm:] for name, taken in took.items()}
+        clock = {name: [turn.seconds for turn in taken] for name, taken in of.items()}
+        worked = {name: [turn.worked for turn in taken] for name, taken in of.items()}
+
+        def both(by: dict[str, list[float]], kind: str) -> list[list[float]]:
+            return [by[f"{kind}-{number}"] for number in (1, 2)]
+
+        exact, drops = both(clock, "without"), both(clock, "with")
+        return _Compared(
+            ratio(exact, drops),
+            ratio(exact[:1], exact[1:]),
+            ratio(both(worked, "without"), both(worked, "with")) if turns.worked() else None,
+            [round(statistics.median(itertools.chain(*those)), 3) for those in (exact, drops)],
+        )
+
+    def window(
+        self, size: int, share: float, *, sheds: bool, sink: turns.Sink = turns.look
+    ) -> Start:
         """One query over windows, whose drops have nothing to drop."""
 
         def start(rows: DataFrame | sources.Source, checkpoint: str) -> NetworkRun:
             packets = ps.stream(rows, event_time="ts", name="packets", identity="number")
             if share < 1:
-                packets = packets.where(f"size % 100 < {round(share * 100)}")
+                packets = packets.where(passes(share))
             asked = packets.window(f"{size} s", every="5 s").agg(n=ps.count(), b=ps.sum("size"))
             query = asked.subset(max_gap=100) if sheds else asked
-            return _start(ps.Network(windows=query), checkpoint, 1.0)
+            return _start(ps.Network(windows=query), checkpoint, 1.0, sink)
 
         return start
 
@@ -154,14 +249,17 @@ class _Case:
         return start
 
 
-def _start(network: ps.Network, checkpoint: str, keep: float | None) -> NetworkRun:
-    def sink(batch: DataFrame, _: int) -> None:
-        batch.write.format("noop").mode("overwrite").save()
+def passes(share: float) -> str:
+    """A predicate that holds for a share of the packets, of any number of them.
 
+    Their numbers follow each other; of their sizes a third is 1500.
+    """
+    return f"number % 100 < {round(share * 100)}"
+
+
+def _start(
+    network: ps.Network, checkpoint: str, keep: float | None, sink: turns.Sink = turns.look
+) -> NetworkRun:
     return network.start(
         checkpoint, sink=sink, trigger={"availableNow": True}, keep=1.0 if keep is None else keep
     )
-
-
-def _median(runs: list[list[float]]) -> float:
-    return statistics.median(second for one in runs for second in one)

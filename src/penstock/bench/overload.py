@@ -27,9 +27,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
 from penstock.bench.arrived import Measured, lost
+from penstock.bench.beside import Beside, other_work
 from penstock.bench.checked import Checked, checked
-from penstock.bench.feed import RAMP, SLACK, Truth, arriving, begin
-from penstock.bench.machine import Machine, per_row, seconds
+from penstock.bench.feed import BLOCK, RAMP, SLACK, Feed, Truth, begin
+from penstock.bench.machine import WARM, Machine, line, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
 
@@ -41,12 +42,19 @@ WANTED = {"held": 1.1, "excess_shed": 0.05, "avg_error": 0.05}
 NOTHING = 0.001
 WARMING, LOOKED = 60, 50
 """Seconds until Java is warm, and of each run that tells what rows cost."""
-FEW, NEARLY, TIMES, LEAST = 4_000, 0.7, 2, 1e-7
-"""Rows a second that cost next to nothing, the share of the capacity at which it is measured what a
-row costs, and how many times that come where all are dropped; no row costs less than that, in
-seconds."""
-SETTLE = 20
-"""Seconds after the rate is reached until it counts."""
+ENOUGH, SLOW = 2 * WARM, 4
+"""Batches of each of these runs, at least, and how many times as long it may last for that."""
+FEW, LONG, MORE, TRIES = 4_000, 2.0, 1.8, 4
+"""Rows a second that cost next to nothing; how many times as long a batch must take for it to be
+told what its rows cost; how many times more rows come until it does, how often that is tried."""
+NEARLY, TIMES, LEAST = 0.7, 6, 1e-7
+"""The share of the capacity, and how many times that, at which it is measured what a dropped row
+costs; no row costs less than that, in seconds."""
+SETTLE = 50
+"""Seconds after the rate is reached until it counts: Java gets warm with dropping, too."""
+
+BEFORE, BUSY, AFTER = 30, 60, 60
+"""Seconds before other work, with it, and after it."""
 
 Say = Callable[[str], None]
 
@@ -63,16 +71,20 @@ def run(spark: SparkSession, *, quick: bool, say: Say) -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         bench = Overload(spark, Path(folder), say)
         machine = bench.calibrate(rate=800_000)
+        say(f"   {machine.capacity:,.0f} rows a second can be kept within {machine.target:.1f} s")
         found: dict[str, Any] = {"on": {}, "off": {}, "machine": machine.values()}
         for kind in KINDS:
             for load in LOADS if not quick else (2.0,):
                 say(f"{kind} answers at {load:g} times the capacity")
                 name = f"{kind} {load:g}"
-                found["on"][name] = bench.case(machine, kind, load, measured, mode="on")
+                found["on"][name] = one = bench.case(machine, kind, load, measured, mode="on")
+                say(f"   p95 {one['p95_s']} s for {one['target_s']} s, {one['shed']:.1%} shed")
         if not quick:
             say("3 times the capacity, and nothing is shed")
             off = bench.case(machine, "approximate", 3.0, measured, mode="off")
             found["off"]["approximate 3"] = off
+            say("2 times the capacity, and other work takes a core for a minute")
+            found["beside"] = bench.beside(machine, 2.0)
         return found | {"wanted": WANTED}
 
 
@@ -91,12 +103,13 @@ class Overload:
     say: Say
     runs: int = 0
     max_gap: int = 1
+    ended: float = 0.0
     begins: list[float] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
 
     def calibrate(self, rate: int) -> Machine:
-        """Runs with next to no rows, with many that are kept, and with many that are dropped.
+        """Runs with next to no rows, with more and with many that are kept, and that are dropped.
 
         Args:
             rate: packets a second, to begin with.
@@ -104,23 +117,31 @@ class Overload:
 
         def looked(what: str, each: float, keep: float, length: float) -> list[dict[str, Any]]:
             self.say(what)
-            self._finish(self._start("approximate", round(each), {"keep": keep}, ramp=20), length)
+            # Few would not come at all while they rise.
+            run = self._start("approximate", round(each), {"keep": keep}, 20 if each > FEW else 0)
+            self._finish(run, length, batches=ENOUGH)
             return self.reports
 
-        warm = looked("warming up", rate, 1.0, WARMING)
-        unloaded = seconds(looked("what a batch costs", FEW, 1.0, LOOKED // 2))
-        # A row costs so little that it is only seen where there are about as many as can be.
-        guess = Machine(unloaded, max(per_row(warm, unloaded), LEAST), 0.0)
-        full = NEARLY * guess.capacity
-        cost = max(per_row(looked("what a row costs", full, 1.0, LOOKED), unloaded), LEAST)
+        looked("warming up", rate, 1.0, WARMING)
+        few = looked("what a batch costs", FEW, 1.0, LOOKED // 2)
+        # A row costs so little that it is only seen where batches take far longer for their rows.
+        runs = [looked("what a row costs", rate, 1.0, LOOKED)]
+        while seconds(runs[-1]) < LONG * seconds(few) and len(runs) < TRIES:
+            rate = round(MORE * rate)
+            runs.append(looked("what a row costs where there are more", rate, 1.0, LOOKED))
+        fixed, kept = line(runs[-2:] if len(runs) > 1 else [few, *runs])
+        kept = max(kept, LEAST)
+        full = NEARLY * Machine(seconds(few), kept, 0.0, fixed).capacity
         # With next to no answers a batch takes less time, whatever its rows cost.
-        few = seconds(looked("what a batch costs that drops rows", FEW, NOTHING, LOOKED // 2))
-        many = looked("what a row costs that is dropped", TIMES * full, NOTHING, LOOKED)
-        return Machine(unloaded, cost, min(per_row(many, few), 0.95 * cost))
+        drops = [
+            looked("what a row costs that is dropped", times * full, NOTHING, LOOKED // 2)
+            for times in (1, TIMES)
+        ]
+        return Machine(seconds(few), kept, min(line(drops)[1], 0.95 * kept), fixed)
 
     def case(
         self, machine: Machine, kind: str, load: float, length: float, *, mode: str
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """One load.
 
         Args:
@@ -135,11 +156,11 @@ class Overload:
         run = self._start(kind, rate, {"latency": f"{target * 1000:.0f} ms", "mode": mode})
         self._finish(run, RAMP + SETTLE + length)
         measured = self._measured(run)
-        times = measured.responses()
+        times = measured.responses(None if mode == "on" else self.ended)
         truth = Truth(self.spark, rate)
         shed = measured.shed()
         least = machine.least_shed(load)
-        found: dict[str, object] = {
+        found: dict[str, Any] = {
             "load": load,
             "target_s": round(target, 2),
             "p50_s": round(float(np.quantile(times, 0.5)), 2),
@@ -154,7 +175,8 @@ class Overload:
             "last_s": round(float(np.median(times[-len(times) // 10 :])), 2),
         }
         # None of the windows of a subset may be wrong, at whatever time.
-        errors = self._errors(truth, START if kind == "subset" else measured.since)
+        whole = kind == "subset" or not measured.steady
+        errors = self._errors(truth, START if whole else measured.since)
         found |= {"avg_error": round(errors.mean, 4), "windows": len(errors.errors)}
         found["wrong_rows"] = errors.wrong if kind == "subset" else None
         if kind == "subset":
@@ -162,10 +184,32 @@ class Overload:
             found["lost_windows"] = round(lost(run), 4)
         return found
 
+    def beside(self, machine: Machine, load: float) -> dict[str, float | int]:
+        """A load with approximate answers, and other work for a while.
+
+        Args:
+            machine: what it can do.
+            load: in multiples of the capacity.
+        """
+        latency = f"{machine.target * 1000:.0f} ms"
+        run = self._start("approximate", round(load * machine.capacity), {"latency": latency})
+
+        def go_on(length: float) -> float:
+            run.wait(length)
+            return time.time()
+
+        since = go_on(RAMP + SETTLE)
+        begins = go_on(BEFORE)
+        with other_work():
+            ends = go_on(BUSY)
+        go_on(AFTER)
+        run.stop()
+        return Beside(run.history, since, begins, ends).values()
+
     def _start(self, kind: str, rate: int, how: Mapping[str, Any], ramp: int = RAMP) -> NetworkRun:
         self.runs += 1
         self.answers = []
-        rows = arriving(self.spark, rate, ramp)
+        rows = Feed(rate, ramp)
         queries = {}
         for name, query in ours(rows, list(WORKLOAD), slack=SLACK).queries.items():
             assert isinstance(query, ps.WindowQuery)  # noqa: S101 - all of them have windows
@@ -179,14 +223,25 @@ class Overload:
         self.begins = begin(checkpoint, time.time())
         return ps.Network(**queries).start(str(checkpoint), sink=sink, **how)
 
-    def _finish(self, run: NetworkRun, length: float) -> None:
-        until = time.monotonic() + length
+    def _finish(self, run: NetworkRun, length: float, batches: int = 0) -> None:
+        """Lets it run for so many seconds, and on a slow machine until there are enough batches."""
+        began = time.monotonic()
         reports: dict[int, dict[str, Any]] = {}
-        while time.monotonic() < until and not run.wait(2.0):
+
+        def goes_on() -> bool:
+            passed = time.monotonic() - began
+            return passed < length or (passed < SLOW * length and len(reports) < batches)
+
+        while goes_on() and not run.wait(2.0):
             reports |= {report["batchId"]: report for report in run.parts[0].run.progress}
+        self.ended = time.time()
         run.stop()
         reports |= {report["batchId"]: report for report in run.parts[0].run.progress}
-        self.reports = [reports[batch] for batch in sorted(reports)]
+        # Spark counts blocks of rows.
+        self.reports = [
+            {**reports[batch], "numInputRows": BLOCK * reports[batch]["numInputRows"]}
+            for batch in sorted(reports)
+        ]
 
     def _measured(self, run: NetworkRun) -> Measured:
         return Measured(run, self.reports, self.begins, RAMP + SETTLE)

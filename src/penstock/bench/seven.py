@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -82,8 +83,10 @@ def exact(of: Packets) -> dict[str, Exact]:
     return found
 
 
-def shed(of: Packets, folder: Path, keep: Mapping[str, float], plan: Plan) -> dict[str, Windows]:
-    """What the queries answer on a stream that drops as planned.
+def shed(
+    of: Packets, folder: Path, keep: Mapping[str, float], plan: Plan
+) -> tuple[dict[str, Windows], float]:
+    """What the queries answer on a stream that drops as planned, and the seconds of a batch.
 
     Args:
         of: the packets.
@@ -106,7 +109,9 @@ def shed(of: Packets, folder: Path, keep: Mapping[str, float], plan: Plan) -> di
         assert part.shedder is not None  # noqa: S101 - all answers are approximate
         part.shedder.ask(plan)
     run.wait()
-    return dict(found)
+    told = [one for part in run.parts for one in part.run.progress if one["numInputRows"]]
+    seconds = [one["durationMs"]["triggerExecution"] / 1000 for one in told[1:]]
+    return dict(found), statistics.median(seconds)  # the first is start-up
 
 
 def _look(batch: DataFrame, _: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,8 @@ import pyspark
 from penstock import sources
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.network.config import Config, read_config
-from penstock.network.settings import MODES
+from penstock.network.secrets import filled
+from penstock.network.settings import MODES, RunSettings
 from penstock.windows.durations import MILLISECOND, SECOND, format_duration, parse_duration
 
 PACED = ("replay", "packets")
@@ -59,14 +61,16 @@ class Asked:
     @property
     def spark(self) -> Mapping[str, str]:
         """Settings of the session; with the connector of Kafka if a stream or a sink needs it."""
-        given, config = self.config.run.spark, self.config
+        given, config = spark_settings(self.config.run, self.config.file), self.config
         sinks = [of.sink for of in config.queries.values()]
         formats = [one.get("format") for one in (*sinks, config.run.sink)]
         kinds = [of.source for of in config.streams.values()]
-        jars = any(name.startswith("spark.jars") for name in given)
-        if "kafka" in (*formats, *kinds) and not jars:
-            return {"spark.jars.packages": KAFKA, **given}
-        return given
+        return with_connector(given) if "kafka" in (*formats, *kinds) else given
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The folder that the run goes on from; None for one that goes with the run."""
+        return checkpoint_of(self.config.run, self.config.file)
 
     def load(self, kind: str, options: Mapping[str, Any]) -> sources.Source:
         """A source of the file, at the speed that is asked for."""
@@ -113,6 +117,42 @@ def asked(
     if speed is not None:
         _check_speed(speed, config)
     return Asked(replace(config, run=settings), speed)
+
+
+def spark_settings(of: RunSettings, file: str) -> dict[str, str]:
+    """The settings of Spark's session, with variables in the place of their names.
+
+    Args:
+        of: the table [run].
+        file: what a message calls the file.
+    """
+    found: dict[str, str] = filled(dict(of.spark), os.environ, f"{file}: [run.spark]")
+    return found
+
+
+def checkpoint_of(of: RunSettings, file: str) -> str | None:
+    """The checkpoint, with variables in the place of their names.
+
+    Args:
+        of: the table [run].
+        file: what a message calls the file.
+    """
+    if of.checkpoint is None:
+        return None
+    return str(filled(of.checkpoint, os.environ, f"{file}: [run] checkpoint"))
+
+
+def with_connector(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Settings of a session that has Spark's Kafka connector.
+
+    Args:
+        settings: which may name jars themselves.
+
+    >>> with_connector({"spark.jars": "mine.jar"})
+    {'spark.jars': 'mine.jar'}
+    """
+    given = any(name.startswith("spark.jars") for name in settings)
+    return settings if given else {"spark.jars.packages": KAFKA, **settings}
 
 
 def lasting(option: str, text: str) -> int:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
 import penstock as ps
+from penstock.cli.asked import Asked
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
-from penstock.cli.session import Size, local_spark
+from penstock.cli.session import Size, running_spark
+from penstock.engine.toml_network import TomlNetwork, toml_network
 from penstock.errors import UsageError, complaint
 from penstock.network.config import Config, read_config
-from penstock.network.secrets import filled
 
 EXAMPLE = "Example: penstock backfill network.toml --checkpoint checkpoint --to answers --dry-run"
 
@@ -30,7 +31,10 @@ _SINKS = ("parquet", "kafka")
 def backfill(
     file: Annotated[Path, typer.Argument(help="The network that has run: a .toml file.")],
     *,
-    checkpoint: Annotated[str, typer.Option(metavar="DIR", help="The checkpoint of the run.")],
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="The checkpoint of the run; else that of the file."),
+    ] = None,
     query: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this query; may be repeated."),
@@ -45,7 +49,7 @@ def backfill(
         str | None,
         typer.Option(
             metavar="DIR",
-            help="A folder for parquet files, DIR/QUERY/batch=-N; else the sink of each query.",
+            help="A folder for parquet files, DIR/QUERY/batch=-N; else the sinks of the file.",
         ),
     ] = None,
     again: Annotated[
@@ -66,17 +70,25 @@ def backfill(
         config = read_config(file)
         begin, end = _time("--since", since), _time("--until", until)
         names = query or list(config.queries)
-        found = {} if dry_run else {name: _sink(config, name, to) for name in names}
-        sinks = {name: sink for name, sink in found.items() if sink is not None}
+        if dry_run or to is not None:
+            config = _without_sinks(config)
+        for name in names:
+            _check_sink(config, name)
+        wanted = Asked(_at(config, checkpoint), speed=None)
+        settings, where = wanted.spark, wanted.checkpoint
+        if where is None:
+            hint = "that of the run, unless the file has one in [run]"
+            raise UsageError(complaint("--checkpoint", "must be given", None, hint))
         check_java()
         screen = Console(stderr=True)
         bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
-        with bar, local_spark(SIZE, verbose=verbose) as local:
+        with bar, running_spark(SIZE, settings, verbose=verbose) as local:
             task = bar.add_task("looking at the ledger", total=None)
-            network = ps.Network(**_queries(config, local.spark))
-            done = network.backfill(
-                checkpoint,
-                sinks=sinks,
+            made = toml_network(config, local.spark)
+            done = made.network.backfill(
+                where,
+                sink=made.sink,
+                sinks=_sinks(made, names, to),
                 query=query or (),
                 since=begin,
                 until=end,
@@ -89,8 +101,16 @@ def backfill(
     print(json.dumps(done.to_json(), indent=2) if as_json else done)
 
 
-def _queries(config: Config, spark: Any) -> dict[str, Any]:  # noqa: ANN401 - Spark's session
-    return dict(ps.toml_queries(config, spark))
+def _at(config: Config, checkpoint: str | None) -> Config:
+    if checkpoint is None:
+        return config
+    return replace(config, run=replace(config.run, checkpoint=checkpoint))
+
+
+def _without_sinks(config: Config) -> Config:
+    """The file without its sinks, where they are not used: neither their variables are needed."""
+    queries = {name: replace(one, sink={}) for name, one in config.queries.items()}
+    return replace(config, run=replace(config.run, sink={}), queries=queries)
 
 
 def _time(option: str, text: str | None) -> datetime | None:
@@ -104,23 +124,19 @@ def _time(option: str, text: str | None) -> datetime | None:
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-def _sink(config: Config, name: str, to: str | None) -> ps.sinks.Sink | None:
-    """Where the answers of a query go; None where the file does not say."""
+def _check_sink(config: Config, name: str) -> None:
+    """Refuses a sink that is gone with this command."""
+    own = config.queries[name].sink if name in config.queries else {}
+    given = own or config.run.sink
+    if given and given.get("format") not in _SINKS:
+        place = f"sink of query {name}" if own else "[run] sink"
+        rule, hint = f"must be of format {' or '.join(_SINKS)}", "or give a folder: --to DIR"
+        raise UsageError(complaint(place, rule, given.get("format"), hint))
+
+
+def _sinks(made: TomlNetwork, names: Sequence[str], to: str | None) -> dict[str, ps.sinks.Sink]:
+    """Query → where its answers go; without those for which the file names no sink of their own."""
     if to is not None:
-        return ps.sinks.parquet(f"{to.rstrip('/')}/{name}")
-    if name not in config.queries or not config.queries[name].sink:
-        return None
-    given: Mapping[str, Any] = filled(
-        dict(config.queries[name].sink), os.environ, f"sink of {name}"
-    )
-    options = {key: value for key, value in given.items() if key != "format"}
-    kind = given.get("format")
-    if kind not in _SINKS:
-        hint = "or give a folder: --to DIR"
-        rule = f"must be of format {' or '.join(_SINKS)}"
-        raise UsageError(complaint(f"sink of query {name}", rule, kind, hint))
-    try:
-        found: ps.sinks.Sink = getattr(ps.sinks, kind)(**options)
-    except TypeError as error:
-        raise UsageError(complaint(f"sink of query {name}", "must be complete", given)) from error
-    return found
+        return {name: ps.sinks.parquet(f"{to.rstrip('/')}/{name}") for name in names}
+    # A run computes answers that are kept nowhere; there is no use in that afterwards.
+    return {name: made.sinks[name] for name, one in made.config.queries.items() if one.sink}

@@ -206,17 +206,22 @@ def overhead_table(result: dict[str, Any]) -> Table:
     """
     least, most = result["wanted"]["overhead"], result["wanted"]["dropped_row"]
     cases = [
-        (f"window/selectivity {case}", measured, least, True)
+        (f"window/selectivity {case} ({_from_to(result['interval'][case])})", measured, least, True)
         for case, measured in result["overhead"].items()
     ]
     row = ("a dropped row / a kept one", result["dropped_row"], most, False)
     shown = _figures("What drops cost", [*cases, row])
-    low, high = result["a_a_range"]
-    shown.caption = f"Two equal runs differ by {low:g} to {high:g} (A/A)."
+    apart = _from_to(result["a_a_range"])
+    shown.caption = f"In brackets: 95 % intervals. Equal streams over each other (A/A): {apart}."
     if result["dropped_row_kafka"] is not None:
         shown.caption += f" From Kafka, reading included: {result['dropped_row_kafka']:g}."
     shown.caption_justify = "left"
     return shown
+
+
+def _from_to(interval: list[float]) -> str:
+    low, high = interval
+    return f"{low:g} to {high:g}"
 
 
 def overload_table(result: dict[str, Any]) -> Table:

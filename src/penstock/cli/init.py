@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from pyspark.sql import SparkSession
 
-from penstock.cli.asked import KAFKA
+from penstock.cli.asked import with_connector
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import DEMO, local_spark
@@ -62,8 +62,9 @@ def init(
         if output is not None:
             _free(output, force=force)
         options, settings = _pairs("--option", option or []), _pairs("--spark", spark or [])
+        used = filled(dict(settings), os.environ, "--spark")
         check_java()
-        more = with_connector(settings) if source.startswith("kafka:") else settings
+        more = with_connector(used) if source.startswith("kafka:") else used
         with local_spark(DEMO, verbose=verbose, more=more) as local:
             start = look(local.spark, source, options, os.environ, local.scratch)
         start = replace(start, spark=without_secrets(settings))
@@ -71,16 +72,6 @@ def init(
         _free(file, force=force)
         write(start, file)
         print(said(start, file))
-
-
-def with_connector(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Settings of a session that has Spark's Kafka connector.
-
-    >>> with_connector({"spark.jars": "mine.jar"})
-    {'spark.jars': 'mine.jar'}
-    """
-    given = any(name.startswith("spark.jars") for name in settings)
-    return settings if given else {"spark.jars.packages": KAFKA, **settings}
 
 
 def look(

@@ -7,11 +7,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
+import typer
+
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.shed_record import Mode
 from penstock.errors import UsageError, complaint
 from penstock.view.page import serve
 from penstock.view.scene import Scene
+
+OPTIONS = ("host", "token", "changes")
+
+
+def no_page(context: typer.Context) -> None:
+    """Refuses options of the page where there is none; a token of the environment is no such one.
+
+    Args:
+        context: of a command.
+    """
+    for name in OPTIONS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{name} needs the live page; give its port, as --dashboard 8080")
 
 
 @dataclass(frozen=True)
@@ -49,3 +65,4 @@ class PageOf:
         with serve(run.scene, host=self.host, port=self.port, token=self.token, change=may) as page:
             yield page.url
             page.end()
+            page.linger()

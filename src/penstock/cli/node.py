@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.asked import KAFKA, lasting
+from penstock.cli.asked import checkpoint_of, lasting, spark_settings, with_connector
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
 from penstock.cli.session import RUN, Size, running_spark
@@ -24,6 +24,7 @@ from penstock.engine.fleet.node import NodeRun
 from penstock.engine.fleet.report import report as report_of
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.fleet.pipeline import MODES, Pipeline, read_pipeline
+from penstock.nodes import load_plans
 
 EXAMPLE = "Example: penstock node examples/nodes/pipeline.toml --node A"
 
@@ -48,6 +49,10 @@ def node(
         str | None,
         typer.Option(metavar="|".join(MODES), help="Who plans, if not as the file says."),
     ] = None,
+    plans: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Use these plans, of `penstock plan --advance`."),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write accounts and more into this file, as JSON."),
@@ -58,13 +63,13 @@ def node(
     with one_line_errors(verbose=verbose):
         pipeline = chosen(read_pipeline(file), mode)
         seconds = None if length is None else lasting("--for", length) / 1e6
+        made = None if plans is None else load_plans(plans)
+        spark = with_connector(spark_settings(pipeline.run, pipeline.file))
+        kept = checkpoint or checkpoint_of(pipeline.run, pipeline.file)
         check_java()
-        given = pipeline.run.spark
-        jars = any(setting.startswith("spark.jars") for setting in given)
-        spark = given if jars else {"spark.jars.packages": KAFKA, **given}
         with running_spark(_size(pipeline, name), spark, verbose=verbose) as local:
-            folder = checkpoint or pipeline.run.checkpoint or str(local.scratch / "checkpoint")
-            run = NodeRun(pipeline, name, f"{folder}/{name}", os.environ, say(name))
+            folder = kept or str(local.scratch / "checkpoint")
+            run = NodeRun(pipeline, name, f"{folder}/{name}", os.environ, say(name), made)
             _watched(run, seconds, report)
 
 

@@ -13,13 +13,18 @@ import typer
 
 from penstock.cli.explain_network import explained_network
 from penstock.cli.failures import Verbose, one_line_errors
+from penstock.cli.plan_nodes import ERROR, nodes_of_file, plan_in_advance, print_plan
+from penstock.control.checks import amount
+from penstock.control.prior import MICROSECOND, default_prior
 from penstock.errors import UsageError, complaint
 from penstock.network.config import read_config
 from penstock.network.graph import Graph
+from penstock.network.operators import kind
 from penstock.network.settings import QuerySettings
 from penstock.network.tables import text_of, top_table
-from penstock.nodes import is_nodes_file, optimal_plan, plan_text, read_nodes
+from penstock.nodes import is_nodes_file
 from penstock.planning import Known, Planned, Workload, plan, render, uniform, workload
+from penstock.planning.asked import Errors
 
 EXAMPLE = "Example: penstock plan examples/packets.toml --load 3 --rates packets=50000"
 
@@ -37,27 +42,81 @@ def plan_network(
     ] = None,
     rates: Annotated[
         list[str] | None,
-        typer.Option(metavar="STREAM=ROWS", help="Rows per second of a stream; may be repeated."),
-    ] = None,
-    statistics: Annotated[
-        Path | None,
         typer.Option(
-            metavar="FILE", help="Statistics of a running network, as JSON (Snapshot.to_json)."
+            metavar="STREAM=ROWS",
+            help="Rows per second of a stream; may be repeated. Without --load, costs say how much "
+            "that is: measured ones, or those that are believed.",
         ),
     ] = None,
+    statistics: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Statistics of a running network, as JSON (Snapshot.to_json); or the report of a "
+            "node; may be repeated.",
+        ),
+    ] = None,
+    drop_cost: Annotated[
+        float,
+        typer.Option(
+            metavar="MICROSECONDS",
+            help="Microseconds that a drop takes for each row it looks at; one that costs more "
+            "than it saves is not placed.",
+        ),
+    ] = 0.0,
+    margin: Annotated[
+        float,
+        typer.Option(
+            metavar="C",
+            help="Added to the C of each query (kept with probability P, it is off by C/P), for "
+            "data that change: queries that are easy to sample then keep more.",
+        ),
+    ] = 0.0,
+    errors: Annotated[
+        Errors,
+        typer.Option(
+            help="What is made as small as possible: the paper's bound, or the error that one "
+            "answer in a hundred exceeds, as a running network does.",
+        ),
+    ] = "bound",
+    advance: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of nodes: make plans for all rates, into this file."),
+    ] = None,
+    error: Annotated[
+        float, typer.Option(metavar="SHARE", help="Of the best score, that those may lose.")
+    ] = ERROR,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Verbose = False,
 ) -> None:
     """Plan what to drop at a load: where, how much, why, at which error. Starts no Spark."""
     with one_line_errors(verbose=verbose):
+        amount("--drop-cost", drop_cost)
+        amount("--margin", margin)
         if _is_of_nodes(file):
-            _plan_nodes(file, _rates(rates or []), as_json=as_json)
+            if drop_cost or margin or errors != "bound":
+                rule = "need a network: nodes are planned without them"
+                raise UsageError(complaint("--drop-cost, --margin and --errors", rule, file))
+            nodes = nodes_of_file(file, _rates(rates or []), statistics or [])
+            if advance is None:
+                print_plan(nodes, as_json=as_json)
+            else:
+                plan_in_advance(nodes, advance, error)
             return
+        if advance is not None:
+            raise UsageError(complaint("--advance", "needs a file of nodes", file))
         graph, settings, known = _network(file)
-        if statistics is not None:
-            known = known.but(_read(statistics))
-        known = known.at(_rates(rates or []))
-        found, assumed = workload(graph, known, settings)
+        for path in statistics or []:
+            known = known.but(_read(path))
+        known, believed = known.at(_rates(rates or [])), tuple[str, ...]()
+        if not known.costs and (drop_cost or (load is None and rates)):
+            # What a drop costs says nothing beside operators whose costs have no unit.
+            known, believed = _believed(graph, known)
+        if believed and load is None:
+            believed = (*believed, "two cores: the capacity")
+        found, assumed = workload(graph, known, settings, errors=errors)
+        assumed = (*assumed, *believed)
+        found = replace(found, drop_cost=drop_cost * MICROSECOND, margin=margin)
         found = replace(found, capacity=_capacity(found, known, load))
         planned, even = plan(found), uniform(found)
         if as_json:
@@ -71,21 +130,6 @@ def plan_network(
 
 def _is_of_nodes(file: str) -> bool:
     return file.endswith(".toml") and is_nodes_file(top_table(text_of(file), file).values)
-
-
-def _plan_nodes(file: str, rates: Mapping[str, float], *, as_json: bool) -> None:
-    """The best plan for many nodes, on a picture of them."""
-    network = read_nodes(file).at(rates)
-    if not as_json:
-        print(plan_text(network))
-        return
-    plan = optimal_plan(network)
-    shown = {
-        "score": plan.score,
-        "keeps": {str(place): share for place, share in plan.keeps.items()},
-        "loads": {"before": plan.before, "after": plan.after},
-    }
-    print(json.dumps(shown, indent=2))
 
 
 def _compared(found: Workload, ours: Planned, even: Planned) -> str:
@@ -130,12 +174,22 @@ def _rates(given: Sequence[str]) -> dict[str, float]:
     return found
 
 
+def _believed(graph: Graph, known: Known) -> tuple[Known, tuple[str, ...]]:
+    """Costs as they are believed where nothing was timed, and a line for each."""
+    prior = default_prior({name: kind(one) for one, name in graph.names.items()})
+    alike: dict[float, list[str]] = {}
+    for name, cost in prior.costs.items():
+        alike.setdefault(cost, []).append(name)
+    said = [f"a row costs {cost * 1e6:g} µs: {', '.join(names)}" for cost, names in alike.items()]
+    return known.but(Known(costs=prior.costs)), tuple(said)
+
+
 def _capacity(found: Workload, known: Known, load: float | None) -> float:
     if load is not None:
         if not 0 < load < math.inf:
             raise UsageError(complaint("--load", "must be greater than 0", load))
         return found.total / load
     if not known.costs:
-        hint = "such as --load 3; without it, --statistics have to tell what rows cost"
+        hint = "such as --load 3; or --rates, or --statistics that tell what rows cost"
         raise UsageError(complaint("plan", "needs --load", None, hint))
     return 1.0

@@ -15,7 +15,7 @@ from rich.console import Console
 from penstock.cli.asked import Asked, asked
 from penstock.cli.failures import Verbose, one_line_errors
 from penstock.cli.java import check_java
-from penstock.cli.live_page import PageOf
+from penstock.cli.live_page import PageOf, no_page
 from penstock.cli.session import RUN, Local, running_spark
 from penstock.cli.watch import Watched, watched
 from penstock.engine.toml_network import toml_network
@@ -28,6 +28,7 @@ EXAMPLE = "Example: penstock run examples/packets.toml --for 60s --mode monitor 
 
 
 def run(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The network.")],
     *,
     length: Annotated[
@@ -89,6 +90,9 @@ def run(
         wanted = asked(
             file, length=length, mode=mode, latency=latency, speed=speed, checkpoint=checkpoint
         )
+        if dashboard is None:
+            no_page(context)
+        spark, _ = wanted.spark, wanted.checkpoint  # variables that are not set are told first
         if report is not None:
             writable(report)
         check_java()
@@ -99,7 +103,7 @@ def run(
         page = None if dashboard is None else PageOf(dashboard, host, token, changes=changes)
         if page is not None:
             page.check()
-        with running_spark(RUN, wanted.spark, verbose=verbose) as local:
+        with running_spark(RUN, spark, verbose=verbose) as local:
             found = played(local, wanted, view, page)
         reported(found, view, report)
     if as_json:
@@ -122,7 +126,7 @@ def played(local: Local, wanted: Asked, view: View, page: PageOf | None = None) 
     made = toml_network(wanted.config, local.spark, wanted.load)
     settings = wanted.config.run
     running = made.network.start(
-        settings.checkpoint or str(local.scratch / "checkpoint"),
+        wanted.checkpoint or str(local.scratch / "checkpoint"),
         sink=made.sink,
         sinks=made.sinks,
         trigger=wanted.trigger,
@@ -138,7 +142,10 @@ def played(local: Local, wanted: Asked, view: View, page: PageOf | None = None) 
         return watched(running, view, wanted.seconds)
     with page.served(running) as address:
         view.stage(f"live page: {address}")
-        return watched(replace(running, title=f"{running.title}  {address}"), view, wanted.seconds)
+        shown = replace(running, title=f"{running.title}  {address}")
+        found = watched(shown, view, wanted.seconds)
+    # The page is gone: neither the summary nor a report has its address.
+    return replace(found, scene=replace(found.scene, title=running.title))
 
 
 def reported(found: Watched, view: View, report: Path | None) -> None:

@@ -21,6 +21,8 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError
+from penstock.network.secrets import Secret
+from penstock.sources.options import Options
 
 GIB = 1 << 30
 _OTHERS = (
@@ -60,8 +62,10 @@ class Size:
         return f"{max(1024, min(int(memory() * self.share), self.most * GIB) >> 20)}m"
 
 
+# The quick compiler alone would have room for 48 MB of code, and throw some away when that is full.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 # The demo is mostly start-up: Java's best compiler would take more time than it saves.
-DEMO = Size(share=1 / 3, most=8, java="-XX:TieredStopAtLevel=1", durable=False)
+DEMO = Size(share=1 / 3, most=8, java=_QUICK, durable=False)
 # With it, batches of seven queries stay at 8 s and more, and fall to 4 s in two minutes without.
 OVERLOAD = Size(share=1 / 3, most=8, durable=False)
 BENCH = Size(share=0.6, most=12, cores=2, durable=False)
@@ -78,6 +82,7 @@ PLAIN_FILES = {
 }
 """For each file of a checkpoint Hadoop starts `chmod`, and `readlink` to rename it: seventy
 processes in a batch. So files have no checksums, which would be files, and Java renames them."""
+_TO_START = ("spark.jars", "spark.driver.", "spark.submit.", "spark.master")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _SHORT = 56
 """Characters in the name of a folder that leave room for a socket in it, on every system."""
@@ -157,25 +162,45 @@ def local_spark(
                 yield Local(spark, scratch)
         finally:
             if verbose and log.exists():
-                print(log.read_text(errors="replace").rstrip(), file=sys.stderr)
+                said = Options(more).hide(log.read_text(errors="replace").rstrip())
+                print(said, file=sys.stderr)
 
 
 @contextmanager
 def _java(settings: dict[str, str], log: Path) -> Iterator[SparkSession]:
     """All that Java prints goes into the log, from its first line on."""
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    shown = SparkConf(loadDefaults=False).setAll(list(launched(settings).items()))
     with ExitStack() as at_end:
         with log.open("wb") as out, _interrupts_wait():
             # In a session of its own, for Ctrl-C in a terminal goes to all of its processes: the
             # stream is stopped by this one, and must not lose its workers before that.
             apart = {"stdout": out, "stderr": out, "start_new_session": True}
-            gateway = _launch(conf, apart, log)
+            gateway = _launch(shown, apart, log)
             at_end.callback(_end, gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
         at_end.callback(_stop, context, gateway)
         # Spark's own handler talks to Java in the middle of whatever is being said to it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield SparkSession(context)
+
+
+def launched(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that Java is started with, in a command line that all on the machine can read.
+
+    The others are told to it later. Those that it needs to start are told at once in any case.
+
+    Args:
+        settings: of the session.
+
+    >>> launched({"spark.a": "1", "spark.b": Secret("2"), "spark.jars": Secret("c.jar")})
+    {'spark.a': '1', 'spark.jars': '***'}
+    """
+    return {
+        name: value
+        for name, value in settings.items()
+        if not isinstance(value, Secret) or name.startswith(_TO_START)
+    }
 
 
 def _launch(conf: SparkConf, streams: dict[str, Any], log: Path) -> Any:  # noqa: ANN401 - py4j's own

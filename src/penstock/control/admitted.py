@@ -15,6 +15,8 @@ class Admitted:
         demand: seconds of work that it would bring if nothing were shed.
         keep: the share of rows to keep, if they are dropped at random as they come in.
         headroom: seconds of work, as the cost model counts them, that a second of the clock does.
+        soon: of the work that comes, what may be done in batch after batch for response times to be
+            back within the target in three batches; 1 where that is all of it.
         overload: rows that arrive, in multiples of those that can be kept up with; None before it
             is known. Shedding hides the lag that an autoscaler looks at, and this shows it.
         good: False if the observation made no sense: then all else is as it last was.
@@ -25,6 +27,7 @@ class Admitted:
     demand: float
     keep: float
     headroom: float
+    soon: float = 1.0
     overload: float | None = None
     good: bool = True
     reason: str = ""
@@ -36,14 +39,15 @@ class Admitted:
 
     @property
     def lasting(self) -> float:
-        """Of the work that comes, what can be done in batch after batch, whatever waits now.
+        """Of the work that comes, what can be done in batch after batch, if that ends soon in time.
 
         A decision that holds for long goes by this: a batch that happens to be short has room for
-        more in the next, and one that happens to be long for less.
+        more in the next, and one that happens to be long for less. But where so much waits that
+        batches would be late for long, it is what lets them be in time again.
         """
         if self.overload is None:
             return self.share
-        return min(1.0, 1 / self.overload) if self.overload > 0 else 1.0
+        return min(self.soon, 1 / self.overload) if self.overload > 0 else 1.0
 
     @property
     def sheds(self) -> bool:

@@ -18,7 +18,16 @@ take turns for ever (-q is the pole of that loop), and would shed for every acci
 H is the work that a second of the clock does, as in the paper found by itself; here from each
 batch, as its duration is there to be read (see `pace`). What then remains of the distance between
 the response time and its target while shedding, such as the time that a sink takes after the
-control point, is made good by H ← H · D/D' in the paper, and here by D ← D · D/D', slowly.
+control point, is made good by H ← H · D/D' in the paper, and here by D ← D · D/D', more of it at
+once after a batch that was late than after one that was not. From the start, D is the target less
+what costs next to nothing: batches vary, and it is for nearly all rows.
+
+The rows that are decided about have come while the last batch ran, and its rate is that of the time
+before. A rate that has risen twice is believed to rise on:
+
+    rate      1     2     4    (8)          of one that doubles, half would be seen; one that
+    batch     1     2     3     4           has jumped once has jumped
+                        decides ┘
 """
 
 from __future__ import annotations
@@ -33,11 +42,15 @@ Q = 0.95
 _GAIN = 0.5  # of the error of one batch that the next makes good
 _WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
 _LEAST = 0.05  # nor shorter than this share of the target
-_TRIM = 0.15  # of the distance to the target that is made good by each batch
-_LATE = 3.0  # times that, where a batch was late
+_AIM, _SPARE = 0.8, 0.015  # of the target, at least; of what can be done, at most
+_LATE, _EARLY = 0.5, 0.15  # of the distance to the target that is made good after a batch …
+_DOWN, _UP = 0.93, 1.01  # … but no more than that after a late one, and no less after another
 _TRIMMED, LONGEST = 0.7, 1.1  # of the target, at least and at most
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
+_RISES, _STEEPEST = 1.15, 2.0  # times the rate of the batch before: no accident; at most
+_SOON = 3  # batches in which response times shall be back within the target
+_HALVINGS = 12
 
 
 class SeamlessBatches:
@@ -51,11 +64,15 @@ class SeamlessBatches:
             that is because what is dropped comes in large pieces.
         warmup: batches at the start that are not learnt from. In them, and until the delay that
             they have caused is over, only what cannot end well is shed.
+        patience: batches within which that delay has to be over by itself.
+        steepest: times its rate that the rows of the next batch may be believed to come at; 1 where
+            rates are means over time, which rise after what they are means of.
+        spare: of what can be done, at most, that is given up for aiming below the target.
 
     >>> control = SeamlessBatches(target=3.9, warmup=0)
     >>> batch = Batch(rows=6e5, collected=2, seconds=2, nominal=2, fixed=0.5, cost=5e-6)
     >>> f"{control.step(batch).keep:.2f}"
-    '0.50'
+    '0.44'
     """
 
     def __init__(
@@ -66,17 +83,23 @@ class SeamlessBatches:
         headroom: float = 1.0,
         longest: float = LONGEST,
         warmup: int = 3,
+        patience: int = _FOREVER,
+        steepest: float = _STEEPEST,
+        spare: float = _SPARE,
     ) -> None:
         positive("target", target)
         amount("interval", interval)
         amount("warmup", warmup)
+        amount("patience", patience)
         self.target = target
         self.interval = interval
         self._pace = Pace(headroom)
-        self._warmup = warmup
+        self._warmup, self._patience = warmup, patience
         self._patient = True
         self._trim, self._longest = 1.0, longest
         self._let_pass = 0
+        self._rate: float | None = None
+        self._grew, self._steepest, self._spare = 1.0, steepest, spare
         self._last: Admitted | None = None
 
     @property
@@ -100,23 +123,32 @@ class SeamlessBatches:
         last = self._last
         held = self._best(batch) > _WORK * batch.fixed / self.headroom  # else no trim would help
         if batch.response and held and last is not None and FLOOR < last.keep < 1:
-            # One that is late counts more than one that is early: a target is for nearly all rows,
-            # and where batches vary it must be their mean that is below it.
-            pull = _TRIM * (_LATE if batch.response > self.target else 1.0)
-            trim = self._trim * (self.target / batch.response) ** pull
-            self._trim = min(max(trim, _TRIMMED), self._longest)
+            off = self.target / batch.response
+            times = max(_DOWN, off**_LATE) if off < 1 else max(_UP, off**_EARLY)
+            self._trim = min(max(self._trim * times, _TRIMMED), self._longest)
 
     def _best(self, batch: Batch) -> float:
         """d*: how long a batch should take when there is too much, in seconds."""
         target = self.target * self._trim
+        target *= self._aim(batch, (target - Q * batch.overhead) / (1 + Q))
         best = (target - Q * batch.overhead) / (1 + Q)
         if best + batch.overhead < self.interval:
             best = target - Q * self.interval
         return max(best, _WORK * batch.fixed / self.headroom, _LEAST * self.target)
 
+    def _aim(self, batch: Batch, best: float) -> float:
+        """How far below the target one may aim for next to nothing: batches vary.
+
+        Shorter ones pay the fixed cost more often; of what can be done, a share of fixed / best.
+        """
+        if not batch.fixed:
+            return _AIM
+        return max(_AIM, 1 / (1 + self._spare * max(best, 0.0) * self.headroom / batch.fixed))
+
     def _decide(self, batch: Batch) -> Admitted:
         best, h = self._best(batch), self.headroom
-        period, rows = batch.collecting(self.interval), batch.coming(self.interval)
+        period = batch.collecting(self.interval)
+        rows = batch.coming(self.interval) * self._growth(batch)
         usual = max(best + batch.overhead, self.interval)
         may_take = best + _GAIN * Q * (usual - period)
         load = max(0.0, h * may_take - batch.fixed)
@@ -142,19 +174,53 @@ class SeamlessBatches:
             demand=demand,
             keep=keep,
             headroom=h,
+            soon=self._soon(batch, period),
             overload=overload,
             reason=reason,
         )
 
+    def _growth(self, batch: Batch) -> float:
+        """How many times as many rows come as would at the rate of the last batch."""
+        before, self._rate = self._rate, batch.rate
+        grew, self._grew = self._grew, 1.0
+        if not before or not batch.rate or batch.waiting is not None:
+            return 1.0
+        self._grew = batch.rate / before
+        return min(self._grew, self._steepest) if min(grew, self._grew) >= _RISES else 1.0
+
     def _passes(self, batch: Batch, would_take: float) -> bool:
         """Whether response times are back within the target soon, if nothing is shed."""
-        patience = _FOREVER if self._patient else _PATIENCE - self._let_pass
-        rate = batch.rate
-        if rate is None:
+        patience = self._patience if self._patient else _PATIENCE - self._let_pass
+        if batch.rate is None:
             return self._patient
         period = max(self.interval, would_take + batch.overhead)
+        return self._is_back(batch, period, 1.0, patience)
+
+    def _soon(self, batch: Batch, period: float) -> float:
+        """The greatest share of the work with which they are back within the target soon."""
+        if batch.rate is None or self._is_back(batch, period, 1.0, _SOON):
+            return 1.0
+        least, most = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (least + most) / 2
+            if self._is_back(batch, period, middle, _SOON):
+                least = middle
+            else:
+                most = middle
+        return least
+
+    def _is_back(self, batch: Batch, period: float, share: float, patience: int) -> bool:
+        """Whether one of the next batches is in time, if each does this share of its work.
+
+        Args:
+            batch: the one that has ended.
+            period: seconds in which the rows of the first of them were collected.
+            share: of the work of its rows that each does.
+            patience: how many of them there are.
+        """
+        work = (batch.rate or 0.0) * batch.cost * share
         for _ in range(patience):
-            takes = (batch.fixed + rate * period * batch.cost) / self.headroom
+            takes = (batch.fixed + period * work) / self.headroom
             if Q * period + takes <= self.target:
                 return True
             period = max(self.interval, takes + batch.overhead)

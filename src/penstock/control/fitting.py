@@ -25,6 +25,7 @@ from penstock.control.nonnegative import Floats, nonnegative
 
 _LOOSE = (30.0, 10.0, 3.0)  # times the spread, in the first rounds: data speak first
 _ROUNDS = 10
+_ALIKE = 0.05  # if batches differ by less, nothing tells what rows cost from what a batch does
 _SETTLED = 1e-3  # of the greatest factor: no cost that matters changes by more
 _USUAL = 1.5  # times the noise
 _SHORT = 0.25  # of the median duration: shorter batches are judged as if they took that long
@@ -64,9 +65,7 @@ def fit(work: Floats, seconds: Floats, weights: Floats, spread: Floats) -> Fit:
         weights: how much each batch counts; 1 for the newest.
         spread: how far each factor may be from the speed, relative.
     """
-    believed = work.sum(axis=1)
-    speed = median(seconds / believed, weights) if seconds.size else 1.0
-    factors = np.full(work.shape[1], speed)
+    factors, speed = _at_first(work, seconds, weights)
     noise = _noise(_errors(work, seconds, factors)[0], weights, 0.0)
     for looseness in (*_LOOSE, *[1.0] * _ROUNDS):
         off, scale = _errors(work, seconds, factors)
@@ -88,15 +87,38 @@ def fit(work: Floats, seconds: Floats, weights: Floats, spread: Floats) -> Fit:
     return Fit(factors, deviations, speed, noise, work @ factors)
 
 
+def _at_first(work: Floats, seconds: Floats, weights: Floats) -> tuple[Floats, float]:
+    """Where to begin: what a batch costs and what its rows do, each as fast as data say.
+
+    One speed for both would have the batches that tell them apart look like accidents, where rows
+    cost many times what was believed.
+    """
+    rows = work[:, 1:].sum(axis=1)
+    if not seconds.size:
+        return np.ones(work.shape[1]), 1.0
+    speed = median(seconds / (work[:, 0] + rows), weights)
+    if not rows.any() or np.ptp(rows) <= _ALIKE * rows.max():
+        return np.full(work.shape[1], speed), speed
+    pull = np.sqrt(weights) / np.maximum(seconds, _TICK)
+    both = np.column_stack([work[:, 0], rows]) * pull[:, np.newaxis]
+    fixed, each = nonnegative(both, seconds * pull)
+    return np.array([fixed, *[each] * (work.shape[1] - 1)]), each if each > 0 else speed
+
+
 def median(values: Floats, weights: Floats) -> float:
     """The value that half of the weight is not above.
 
     >>> median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 5.0]))
     2.0
     """
+    return lowest(values, weights, 0.5)
+
+
+def lowest(values: Floats, weights: Floats, share: float) -> float:
+    """The value that a share of the weight is not above."""
     order = np.argsort(values)
     up_to = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(up_to, up_to[-1] / 2)])
+    return float(values[order][np.searchsorted(up_to, up_to[-1] * share)])
 
 
 def _settled(before: Floats, after: Floats, speed: float) -> bool:

@@ -27,19 +27,19 @@ MICROSECOND = 1e-6
 # stand to each other matters.
 KINDS: Final[Mapping[str, float]] = frozen(
     {
-        "source": 0.3 * MICROSECOND,
-        "taking": 1 * MICROSECOND,
-        "parse": 3 * MICROSECOND,
-        "filter": 0.05 * MICROSECOND,
-        "map": 0.2 * MICROSECOND,
-        "join": 0.5 * MICROSECOND,
-        "semi-join": 0.4 * MICROSECOND,
-        "union": 0.05 * MICROSECOND,
-        "aggregate": 1 * MICROSECOND,
+        "source": 0.2 * MICROSECOND,
+        "taking": 0.3 * MICROSECOND,
+        "parse": 1 * MICROSECOND,
+        "filter": 0.015 * MICROSECOND,
+        "map": 0.06 * MICROSECOND,
+        "join": 0.15 * MICROSECOND,
+        "semi-join": 0.12 * MICROSECOND,
+        "union": 0.015 * MICROSECOND,
+        "aggregate": 0.3 * MICROSECOND,
     }
 )
-_OTHER = 0.3 * MICROSECOND
-_BATCH = 0.5  # seconds: planning, the logs, two state stores
+_OTHER = 0.1 * MICROSECOND
+_BATCH = 1.0  # seconds: planning, the logs, two state stores
 _GUESS = 0.5
 _LOOSELY = 4.0  # times the spread of an operator's cost
 
@@ -104,7 +104,7 @@ def default_prior(kinds: Mapping[str, str]) -> Prior:
             something light.
 
     >>> default_prior({"web": "filter", "bytes": "aggregate"}).costs["bytes"]
-    1e-06
+    3e-07
     """
     costs = {name: KINDS.get(kind, _OTHER) for name, kind in kinds.items()}
     return Prior(fixed=_BATCH, costs=costs)

@@ -28,6 +28,16 @@ class Warmup:
         """Whether a batch is timed that starts so many seconds and batches after the first."""
         return seconds >= self.seconds and batches >= self.batches
 
+    def warm(self, seconds: float, batches: int) -> float:
+        """How warm the engine is then, from 0 to 1.
+
+        >>> Warmup(seconds=30.0, batches=3).warm(15.0, 4)
+        0.5
+        """
+        if self.over(seconds, batches):
+            return 1.0
+        return seconds / self.seconds if batches >= self.batches else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:

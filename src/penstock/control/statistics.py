@@ -1,8 +1,9 @@
 """The statistics manager: what each batch tells, smoothed, is what planners and controllers know.
 
-What is counted (rows, selectivities, moments) is true from the first row. What is timed (costs and
-rates) is left out while the engine warms up: its first batches run code that is not yet compiled,
-on rows that have been waiting for it to start.
+What is counted (rows, selectivities, moments) is true from the first row. What is timed is not,
+while the engine warms up: its first batches run code that is not yet compiled, on rows that have
+been waiting for it to start. Rates are left out until then; costs are learnt from all batches but
+the first few, and those before the end of the warm-up count the less the earlier they were.
 
 Babcock, Datar and Motwani, "Load Shedding for Aggregation Queries over Data Streams", ICDE 2004,
 §2.
@@ -89,8 +90,7 @@ class Statistics:
         if last is None:
             self._first = began
         self._count(observation)
-        if self._warmup.over(began - self._first, self._seen):
-            self._time(observation, last)
+        self._time(observation, last, self._warmup.warm(began - self._first, self._seen))
         for name, rows in observation.backlog.items():
             self._streams[name].waits(rows)
         self._seen += 1
@@ -124,8 +124,12 @@ class Statistics:
         for name, answers in observation.queries.items():
             self._queries[name].count(answers)
 
-    def _time(self, observation: Observation, last: Observation | None) -> None:
+    def _time(self, observation: Observation, last: Observation | None, warm: float) -> None:
         """What depends on how fast the engine is."""
+        if warm < 1:
+            if self._seen >= self._warmup.batches:
+                self._learn(observation, warm)
+            return
         period = observation.period
         if period is None and last is not None:
             period = observation.at - last.at
@@ -133,9 +137,13 @@ class Statistics:
             for name, rows in observation.rows.items():
                 waited = last.backlog.get(name) if last is not None else None
                 self._streams[name].time(rows, period, waited, observation.backlog.get(name))
+        self._learn(observation, warm)
+
+    def _learn(self, observation: Observation, warm: float) -> None:
+        """What operators cost; of a batch of which it is not known what it did, nothing."""
         if observation.operators.keys() == self._operators.keys():
             rows_in = {name: flow.rows_in for name, flow in observation.operators.items()}
-            self._model.observe(rows_in, observation.seconds)
+            self._model.observe(rows_in, observation.seconds, warm=warm)
 
     def _snapshot(self) -> Snapshot:
         costs = self._model.costs

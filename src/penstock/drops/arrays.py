@@ -47,6 +47,25 @@ class Flags:
         i = (t - self.base) // self.step
         return 0 <= i < len(self.flags) and self.flags[i]
 
+    def all_of(self, begins: Longs, width: int) -> NDArray[np.bool_]:
+        """Of several stretches of time, whether all of it is dropped.
+
+        Args:
+            begins: where they begin, in microseconds.
+            width: of each, in microseconds.
+
+        >>> Flags(10, 5, (True, True, False)).all_of(np.array([5, 10, 12, 15]), 6)
+        array([False,  True,  True, False])
+        """
+        first, last = (
+            (begins - self.base) // self.step,
+            (begins + width - 1 - self.base) // self.step,
+        )
+        dropped = np.concatenate([[0], np.cumsum(np.array(self.flags, np.int64))])
+        most = len(self.flags)
+        known = dropped[np.clip(last + 1, 0, most)] - dropped[np.clip(first, 0, most)]
+        return np.asarray(known == last + 1 - first)
+
     def share(self, since: int, until: int) -> float:
         """The share of a stretch of time that is dropped.
 

@@ -83,7 +83,7 @@ class Decisions:
         dropped: name of a query → its dropped windows, in their order.
         levels: name of a query that is dropped per group → its levels, in their order.
         frontiers: the queries of a window drop → how far it has decided.
-        suppress_until: every window of every query that begins before this event time is
+        suppress_until: every window of every query that has rows from before this event time is
             suppressed, in microseconds: decisions were lost, and rows with them. None as a rule.
 
     >>> some = Decisions(dropped={"bytes": (Run(3, 4), Run(6, 7))})
@@ -126,11 +126,17 @@ class Decisions:
         """Whether a window of a query is dropped for all of its groups."""
         return self.run_of(query, w) is not None
 
-    def is_lost(self, window: WindowSpec, w: int) -> bool:
-        """Whether a window is suppressed because decisions about it were lost."""
+    def is_lost(self, window: WindowSpec, w: int, reach: int = 0) -> bool:
+        """Whether a window is suppressed because decisions about it were lost.
+
+        Args:
+            window: of the query.
+            w: a window-id.
+            reach: how long before the window begins its first rows may lie, in microseconds.
+        """
         if self.suppress_until is None:
             return False
-        last = last_wid(self.suppress_until - 1, window)
+        last = last_wid(self.suppress_until + reach - 1, window)
         return last is None or w <= last
 
     def threshold(self, query: str, batch: int) -> int:

@@ -72,6 +72,21 @@ def thresholds(known: Buckets, keep: float, floor: int) -> tuple[int, ...]:
     return tuple(map(threshold, shares))
 
 
+def cut(shares: Sequence[int]) -> tuple[float, int | None]:
+    """The least share that a bucket keeps, and the buckets that do not keep all, as bits.
+
+    Args:
+        shares: from `thresholds`; none where all groups keep the same.
+
+    >>> share, those = cut([threshold(0.25), threshold(1.0), threshold(0.5)])
+    >>> share, f"{those:b}"
+    (0.25, '101')
+    """
+    all_ = threshold(1.0)
+    least = min(shares, default=all_) / all_
+    return least, sum(1 << i for i, below in enumerate(shares) if below < all_) if shares else None
+
+
 def to_json(known: Mapping[str, Buckets]) -> dict[str, Any]:
     """What is known of the groups of queries, as plain values."""
     return {

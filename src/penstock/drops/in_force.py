@@ -8,7 +8,8 @@
 An answer sees the weights of the rows that stayed. A group whose rows came by batch 8, and of which
 batch 9 dropped all that there were, would pass for one that lost half of them, or none. So for each
 batch that drops at random it is noted which windows it may have taken rows from: those that were
-not over, and begin no later than the newest row that it had.
+not over, and begin no later than the newest row that it had. Where groups have a floor, it is
+noted besides which of their buckets lost rows: groups of the others are whole.
 """
 
 from __future__ import annotations
@@ -41,12 +42,14 @@ class Span:
         until: and begin no later than this.
         weight: how many rows a row stood for that stayed.
         batch: the last one that dropped so.
+        cut: the buckets of groups that lost rows, as bits; None for all groups.
     """
 
     after: int
     until: int
     weight: float
     batch: int
+    cut: int | None = None
 
     def holds(self, start: int, end: int) -> bool:
         """Whether the window may have lost rows.
@@ -59,7 +62,8 @@ class Span:
 
     def values(self) -> list[Any]:
         """Plain values."""
-        return [self.after, self.until, self.weight, self.batch]
+        cut = () if self.cut is None else (f"{self.cut:x}",)
+        return [self.after, self.until, self.weight, self.batch, *cut]
 
 
 def noted(
@@ -70,6 +74,7 @@ def noted(
     mark: int | None,
     newest: int | None,
     length: int | None,
+    cut: int | None = None,
 ) -> tuple[Span, ...]:
     """The spans that are to be told with a batch.
 
@@ -80,15 +85,18 @@ def noted(
         mark: windows that end by this time are over; None if it is not known.
         newest: the newest time of the rows so far, the last batch and the one before left out.
         length: of a window; None if it has no end.
+        cut: the buckets of groups that lose rows, as bits; None for all groups.
     """
     found = [_settled(span, batch, newest) for span in spans]
     if mark is not None and length is not None:
         found = [span for span in found if span.until > mark - length]
     if keep < 1:
-        found.append(Span(EVER if mark is None else mark, OPEN, 1 / max(keep, _NONE), batch))
+        after = EVER if mark is None else mark
+        found.append(Span(after, OPEN, 1 / max(keep, _NONE), batch, cut))
     joined: list[Span] = []
     for span in found:
-        if joined and joined[-1].weight == span.weight:
+        alike = joined and (joined[-1].weight, joined[-1].cut) == (span.weight, span.cut)
+        if alike:
             joined[-1] = _both(joined[-1], span)
         else:
             joined.append(span)
@@ -109,8 +117,8 @@ def weight(spans: Sequence[Span], start: int, end: int) -> float:
 
 def span_of(values: Sequence[Any]) -> Span:
     """What `Span.values` gave."""
-    after, until, weight, batch = values
-    return Span(int(after), int(until), float(weight), int(batch))
+    after, until, weight, batch, *cut = values
+    return Span(int(after), int(until), float(weight), int(batch), int(cut[0], 16) if cut else None)
 
 
 def _settled(span: Span, batch: int, newest: int | None) -> Span:
@@ -121,7 +129,8 @@ def _settled(span: Span, batch: int, newest: int | None) -> Span:
 
 def _both(one: Span, other: Span) -> Span:
     after, until = min(one.after, other.after), max(one.until, other.until)
-    return Span(after, until, max(one.weight, other.weight), max(one.batch, other.batch))
+    cut = None if one.cut is None or other.cut is None else one.cut | other.cut
+    return Span(after, until, max(one.weight, other.weight), max(one.batch, other.batch), cut)
 
 
 def _apart(one: Span, other: Span) -> float:

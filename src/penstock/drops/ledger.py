@@ -5,7 +5,8 @@
                 │    │    │    │    └ delivered
                 │    │    │    └ revoked: given up when it was open already
                 │    │    └ dropped, by the decision for a batch
-                │    └ empty: it was kept, and no row of the query fell into it
+                │    └ empty: it was kept, and no row of the query fell into it; or unseen, if
+                │      rows were dropped at random, and none stayed
                 └ delivered, or partly: each group is dropped by itself, and some were
 
 A window is entered when the watermark has closed it: nothing can change any more. One that was
@@ -15,14 +16,17 @@ only said to be kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from penstock.drops.decisions import Decisions
 from penstock.drops.targets import Target
-from penstock.windows import last_closed, window_bounds
+from penstock.windows import last_closed, wids_at, window_bounds
+
+MOST = 10_000
+"""Windows of a query that a batch closes; where there are more, time has leapt."""
 
 
 class Fate(StrEnum):
@@ -35,6 +39,7 @@ class Fate(StrEnum):
     SKIPPED = "skipped"
     LOST = "lost"
     EMPTY = "empty"
+    UNSEEN = "unseen"
     KEPT = "kept"
 
 
@@ -47,7 +52,8 @@ class Entry:
         window_start: in microseconds; None where the stream has no beginning.
         window_end: in microseconds.
         fate: what became of it; "partly" if groups were left out, "lost" if it is suppressed
-            because a record was, "kept" if it was delivered or empty, and it is not known which.
+            because a record was, "kept" if it was delivered or empty, and it is not known which,
+            "unseen" if all rows that it had, if any, were dropped at random.
         decision: the batch for which it was dropped; None if it was not.
         batch: the batch that closed it.
     """
@@ -71,11 +77,13 @@ def entries(
     delivered: Collection[int] | None,
     closed: tuple[int, int],
     batch: int,
+    thinned: Callable[[int, int], bool] = lambda *_: False,
 ) -> Iterator[Entry]:
     """The windows of a query that a batch has closed.
 
     Windows in which no row of any query has ever been are not entered: where a stream begins, or
-    leaps by years, `closed` should begin with the first window that may have a row.
+    leaps by years, `closed` should begin with the first window that may have a row. Of more than
+    `MOST` windows only those are entered that were delivered, or dropped.
 
     Args:
         target: the query.
@@ -85,17 +93,32 @@ def entries(
             is not known.
         closed: the watermark before the batch and after it, in microseconds.
         batch: its id.
+        thinned: tells of the start and the end of a window whether rows may have been dropped at
+            random.
     """
     window = target.window
     before, after = (last_closed(mark, window) for mark in closed)
     ends = None if delivered is None else set(delivered)
-    for w in range(before + 1, after + 1):
+    for w in _ids(range(before + 1, after + 1), ends, target, decisions):
         start, end = window_bounds(w, window)
         if start is not None and start >= end:
             continue  # it ended before the stream began
         seen = None if ends is None else end in ends
         fate, decision = _fate(w, seen, target, decisions)
+        if fate is Fate.EMPTY and thinned(end if start is None else start, end):
+            fate = Fate.UNSEEN
         yield Entry(target.name, start, end, fate, decision, batch)
+
+
+def _ids(
+    closed: range, ends: Collection[int] | None, target: Target, decisions: Decisions
+) -> Iterable[int]:
+    if len(closed) <= MOST:
+        return closed
+    known = {wids_at(end - 1, target.window)[0] for end in ends or ()}
+    for run in decisions.runs(target.name):
+        known |= set(range(max(run.first, closed.start), min(run.last + 1, closed.stop)))
+    return sorted(known)
 
 
 def _fate(
@@ -106,7 +129,7 @@ def _fate(
         return Fate.SKIPPED, run.by
     if run is not None:
         return (Fate.REVOKED if run.revoked else Fate.DROPPED), run.by
-    if decisions.is_lost(target.window, w):
+    if decisions.is_lost(target.window, w, target.reach):
         return Fate.LOST, None
     stride = target.max_gap + 1
     some = target.per_group and w % stride and decisions.threshold(target.name, w // stride)

@@ -145,13 +145,10 @@ class Orders:
     def at_streams(self) -> tuple[bool, ...]:
         """Of each stream, whether rows may be dropped where they enter."""
         asked = self.asked or ((),) * len(self.streams)
-        # One that needs whole windows asks for rows of some kind; others may be dropped, be it at
-        # random.
-        by_window = (
-            any(one.needed for one in some) and any(one.drops for one in some) for some in asked
-        )
+        # One that keeps all that it asks for asks for rows of some kind; others may be dropped.
+        by_question = (any(one.drops for one in some) for some in asked)
         plain = (order.drops for order in self.streams)
-        return tuple(a or b for a, b in zip(plain, by_window, strict=True))
+        return tuple(a or b for a, b in zip(plain, by_question, strict=True))
 
     def harmless(self, batch: int) -> Orders:
         """The same without any drop; what was dropped before stays suppressed."""
@@ -207,7 +204,8 @@ def undelivered(state: Decisions, target: Target) -> Flags:
         return flags
     if state.watermark is None:
         return EVERYTHING
-    first, last = last_closed(state.watermark, window) + 1, last_wid(state.suppress_until, window)
+    first = last_closed(state.watermark, window) + 1
+    last = last_wid(state.suppress_until + target.reach, window)
     ends = range(window_end(first, window), window_end(last or first, window) + 1, window.slide)
     if last is None or last < first:
         return flags

@@ -7,25 +7,12 @@ subset        needs an answer that a replay repeats, over windows that rows do n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from penstock.drops.linear import SCALED, estimated_keys, filtered_by, over_answers, summed
 from penstock.errors import SpecificationError, complaint
-from penstock.network.aggregates import Aggregate as Function
 from penstock.network.graph import Graph
-from penstock.network.operators import (
-    Aggregate,
-    Filter,
-    Join,
-    Map,
-    Operator,
-    Source,
-    Union,
-    upstream,
-)
+from penstock.network.operators import Aggregate, Operator, base, upstream
 from penstock.windows import DOMAIN_KINDS, Kind
 
-SCALED = frozenset({"count", "sum"})
-"""Answers that are scaled by 1/P, and are sums over rows: a sum of them is one again."""
 CONSISTENT = frozenset(
     {"avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "approx_percentile"}
 )
@@ -74,49 +61,27 @@ def _sampled(query: str, operator: Aggregate) -> None:
     if kind not in DOMAIN_KINDS:
         rule = "needs windows over time or another attribute for answers='approximate'"
         raise _refused(query, rule, kind.value, "windows that rows drive change with each drop")
-    below = list(_below(operator.input))
     for function in operator.query.aggregates.values():
         if function.fold is not None or function.function not in SCALED | CONSISTENT:
             rule = "has an aggregate that a sample cannot answer for answers='approximate'"
             raise _refused(query, rule, str(function), _SUBSET)
-        for path in below:
-            _linear(query, function, path)
+    for feed in over_answers(operator):
+        _linear(query, operator, feed)
 
 
-def _linear(query: str, function: Function, path: list[Operator]) -> None:
-    """A sum over a path of operators down to an aggregate, of what is a sum there."""
+def _linear(query: str, upper: Aggregate, feed: Operator) -> None:
+    """Sums over a path of operators down to an aggregate, of what are sums there."""
     rule = "needs sums of sums or counts over another aggregate for answers='approximate'"
-    column, lower = function.column, path[-1]
-    assert isinstance(lower, Aggregate)  # noqa: S101 - paths end there
-    # How many answers there are is no sum over rows: an answer is there if one row is.
-    if function.function != "sum" or column is None:
-        raise _refused(query, rule, str(function), _SUBSET)
-    for operator in path[:-1]:
-        if isinstance(operator, Filter | Join):
-            between = f"{function} above {operator}"
-            raise _refused(query, f"{rule}, with no filter between", between, _SUBSET)
-        if isinstance(operator, Map):
-            named = {name.lower(): str(expression) for name, expression in operator.columns}
-            column = named.get(column.lower(), column)
-    found = {name.lower(): one for name, one in lower.query.aggregates.items()}
-    summed = found.get(column.strip("` ").lower())
-    if summed is None or summed.function not in SCALED or summed.fold is not None:
-        raise _refused(query, rule, f"{function} over {lower}", _SUBSET)
-
-
-def _below(operator: Operator) -> Iterator[list[Operator]]:
-    """The ways down to the next aggregates, each from above to below."""
-    match operator:
-        case Source():
-            return
-        case Aggregate():
-            yield [operator]
-        case Union(inputs=several):
-            for one in several:
-                yield from _below(one)
-        case _:
-            for path in _below(operator.input):
-                yield [operator, *path]
+    for function in upper.query.aggregates.values():
+        between = filtered_by(feed)
+        if between is not None:
+            got = f"{function} above {between}"
+            raise _refused(query, f"{rule}, with no filter between", got, _SUBSET)
+        if summed(function, feed) is None:
+            raise _refused(query, rule, f"{function} over {base(feed)}", _SUBSET)
+    if keys := estimated_keys(upper, feed):
+        got = ", ".join(keys)
+        raise _refused(query, f"{rule}, by groups that are no answers", got, _SUBSET)
 
 
 def _refused(query: str, rule: str, got: str, hint: str) -> SpecificationError:

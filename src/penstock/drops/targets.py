@@ -16,7 +16,9 @@ from penstock.drops.checks import named, whole
 from penstock.errors import SpecificationError, complaint
 from penstock.windows import Kind, WindowSpec, last_wid
 
-_KINDS = frozenset({Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE})
+KINDS = frozenset({Kind.SLIDING, Kind.TUMBLING, Kind.CUMULATIVE})
+"""Windows of which it is known without their rows when they begin and end."""
+
 _MOST = 1_000_000
 
 
@@ -29,6 +31,8 @@ class Target:
         window: its window over time.
         max_gap: B, how many windows in a row may be missing from its answers.
         per_group: whether each group has decisions of its own.
+        reach: how long before a window begins its first rows may lie, in microseconds: answers that
+            it is made of are themselves of windows.
 
     >>> from penstock.windows import sliding
     >>> Target("bytes", sliding("60 s", "5 s", on="ts"), max_gap=12).max_gap
@@ -39,12 +43,14 @@ class Target:
     window: WindowSpec
     max_gap: int
     per_group: bool = False
+    reach: int = 0
 
     def __post_init__(self) -> None:
         named("query", self.name)
         whole("max_gap", self.max_gap, most=_MOST)
+        whole("reach", self.reach)
         kind = self.window.kind
-        if kind not in _KINDS:
+        if kind not in KINDS:
             hint = "rows of others cannot be told to belong to dropped windows only"
             rule = f"of {self.name!r} must be sliding, tumbling or cumulative"
             raise SpecificationError(complaint("window", rule, kind.value, hint))

@@ -1,6 +1,7 @@
 """How many rows a stream brought: as Spark tells, if all that it reads are rows of the stream.
 
-Where a DataFrame filters or joins before it becomes a stream, its rows are counted.
+Where a DataFrame filters or joins before it becomes a stream, its rows are counted. A source may
+say that each record is a block of so many rows: then nothing has to be counted.
 """
 
 from __future__ import annotations
@@ -13,18 +14,27 @@ from pyspark.sql import functions as F
 
 from penstock.engine.results import rows_of
 from penstock.network.operators import Source
+from penstock.sources.source import InBlocks
 
 _ONE_TO_ONE = {"Project", "SubqueryAlias", "EventTimeWatermark", "CollectMetrics", "Union"}
 _READ = {"StreamingRelation", "StreamingRelationV2"}
+_UNPACKED = {"Generate"}
 
 
 def is_as_read(source: Source) -> bool:
-    """Whether the rows of a stream are those that Spark reads, one by one."""
+    """Whether the rows of a stream are those that Spark reads, one by one or in blocks."""
     if source.progress is not None:
         return False  # rows that tell how far the stream is are none of its data
     plan = rows_of(source)._jdf.queryExecution().analyzed()  # noqa: SLF001 - nothing else tells
     operators = set(_operators(plan))
-    return bool(operators & _READ) and operators <= _ONE_TO_ONE | _READ
+    known = _ONE_TO_ONE | _READ | (_UNPACKED if block_of(source) > 1 else set())
+    return bool(operators & _READ) and operators <= known
+
+
+def block_of(source: Source) -> int:
+    """Rows of each record that Spark reads."""
+    origin = source.origin.of if source.origin is not None else None
+    return origin.block if isinstance(origin, InBlocks) else 1
 
 
 def _operators(plan: Any) -> Iterator[str]:  # noqa: ANN401 - an object of Java
@@ -49,22 +59,27 @@ def counted(rows: DataFrame, metric: str) -> DataFrame:
     return rows.observe(metric, F.count(F.lit(1)).alias("rows"))
 
 
-def rows_in(report: Mapping[str, Any], metric: str, scans: int) -> int:
+def rows_in(report: Mapping[str, Any], metric: str, scans: int, block: int = 1) -> int:
     """The rows of a stream in a batch.
 
     Args:
         report: what Spark says of the batch.
         metric: under which they are counted, if they are.
         scans: how often the batch reads them, if they are not.
+        block: rows of a record.
     """
     seen = report.get("observedMetrics", {}).get(metric)
     if seen is not None:
         return int(seen["rows"] or 0)
-    return sum(int(source.get("numInputRows") or 0) for source in report["sources"]) // scans
+    records = sum(int(source.get("numInputRows") or 0) for source in report["sources"])
+    return records * block // scans
 
 
 def rows_by_stream(
-    report: Mapping[str, Any], scans: Mapping[str, int], counted: Mapping[str, str]
+    report: Mapping[str, Any],
+    scans: Mapping[str, int],
+    counted: Mapping[str, str],
+    blocks: Mapping[str, int],
 ) -> dict[str, float]:
     """The rows of each stream in a batch.
 
@@ -72,10 +87,12 @@ def rows_by_stream(
         report: what Spark says of the batch.
         scans: stream → how often the batch reads it, as queries without an aggregate do once more.
         counted: stream → the metric under which its rows are counted, if they are.
+        blocks: stream → rows of a record.
     """
     told = [float(source.get("numInputRows") or 0) for source in report["sources"]]
     told = [sum(told)] if len(scans) == 1 else told
-    found = {name: rows / scans[name] for name, rows in zip(scans, told, strict=False)}
+    each = {name: blocks[name] / scans[name] for name in scans}
+    found = {name: rows * each[name] for name, rows in zip(scans, told, strict=False)}
     # What is filtered or made before it is a stream, Spark does not tell.
     seen = report.get("observedMetrics", {})
     return found | {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.engine.files import Folder
 from penstock.network.operators import Source
-from penstock.sources.source import Queue
+from penstock.sources.source import InParts, Queue
 
 _HEAD = 2
 """Lines of an entry of the offset log before those of the sources."""
@@ -21,12 +21,9 @@ def backlog(report: Mapping[str, Any], sources: Sequence[Source]) -> dict[str, f
         report: of a batch, by Spark.
         sources: of its stream.
     """
-    found = {}
-    for source, told in zip(sources, report["sources"], strict=False):
-        rows = between(source, told.get("endOffset"), told.get("latestOffset"))
-        if rows is not None:
-            found[source.name] = rows
-    return found
+    told = [(one.get("endOffset"), one.get("latestOffset")) for one in report["sources"]]
+    found = ((source.name, _rows(source, some)) for source, some in _apart(sources, told))
+    return {name: rows for name, rows in found if rows is not None}
 
 
 def rows_of_batch(
@@ -45,13 +42,29 @@ def rows_of_batch(
     except (OSError, ValueError):
         return None
     found = {}
-    # A stream that is read twice stands there twice, with the same offsets.
-    for source, read, newest in zip(sources, before, after, strict=False):
-        rows = between(source, read, newest)
+    for source, some in _apart(sources, list(zip(before, after, strict=False))):
+        rows = _rows(source, some)
         if rows is None:
             return None
         found[source.name] = rows
     return found if len(found) == len(sources) else None
+
+
+def _apart(
+    sources: Sequence[Source], told: Sequence[tuple[object, object]]
+) -> Iterator[tuple[Source, Sequence[tuple[object, object]]]]:
+    """Of each stream its offsets; one that is read twice stands there twice, with the same ones."""
+    first = 0
+    for source in sources:
+        origin = source.origin.of if source.origin is not None else None
+        several = origin.parts if isinstance(origin, InParts) else 1
+        yield source, told[first : first + several]
+        first += several
+
+
+def _rows(source: Source, told: Sequence[tuple[object, object]]) -> float | None:
+    found = [between(source, read, newest) for read, newest in told]
+    return sum(rows for rows in found if rows is not None) if found and None not in found else None
 
 
 def between(source: Source, read: object, newest: object) -> float | None:
@@ -62,11 +75,13 @@ def between(source: Source, read: object, newest: object) -> float | None:
         read: where a batch has ended.
         newest: how far the source can be read.
     """
-    if not isinstance(read, dict) or not isinstance(newest, dict):
+    if read is None or newest is None:
         return None
     origin = source.origin.of if source.origin is not None else None
     if isinstance(origin, Queue):
         return origin.behind(read, newest)
+    if not isinstance(read, dict) or not isinstance(newest, dict):
+        return None
     if all(isinstance(partitions, dict) for partitions in newest.values()):
         return _records(read, newest)
     return None

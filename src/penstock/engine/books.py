@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from penstock.drops.kinds import is_sampled
 from penstock.engine.columns import bits
 from penstock.engine.flow import Flow
 from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, stays_at
@@ -75,7 +76,7 @@ def booked(
         fold = shared.folds[branch.target - 1]
         for aggregate in fold.aggregates if fold.kind != "exact" else ():
             feed = feeds(aggregate.input)[0] if fold.together else branch.feed
-            stays = F.col(stays_at(branch.target - 1))
+            stays = shared_stays(shared, branch.target - 1)
             stays = stays if branch.lost is None else stays & ~F.col(branch.lost)
             here = flow.passes(feed) & ~stays
             lost[aggregate] = lost[aggregate] | here if aggregate in lost else here
@@ -92,6 +93,17 @@ def booked(
         least = 0 if not found else AT_STREAM
         found[number] = (F.col(name).bitwiseAND(F.lit(~least)) != 0, name)
     return found
+
+
+def shared_stays(shared: Shared, fold: int) -> Column:
+    """Which of the rows that stay at the stream also stay on the way to a fold, but for its groups.
+
+    Args:
+        shared: all aggregates.
+        fold: its number, from 0 on.
+    """
+    looked_up = fold in shared.timed or is_sampled(shared.folds[fold].kind)
+    return F.col(stays_at(fold)) if looked_up else F.lit(True)
 
 
 def group(place: int) -> Column:

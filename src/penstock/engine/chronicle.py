@@ -19,11 +19,12 @@ from penstock.drops.plan import Plan
 from penstock.engine.backlog import backlog
 from penstock.engine.ledger import Ledger
 from penstock.engine.part import Part
-from penstock.engine.pulse import Beat, Pulse, response
+from penstock.engine.pulse import Beat, Pulse, ran, response
 from penstock.engine.reading import Seen
 from penstock.engine.regulation import Regulation
 from penstock.engine.shed_accounts import SHED_ACCOUNTS, ShedAccounts, reported
 from penstock.engine.shedder import Shedder
+from penstock.engine.totals import UNTOLD, Kept, Totals
 from penstock.planning.regulator import Decision
 
 KEPT = 5_000
@@ -49,6 +50,7 @@ class Chronicle:
         shedder: what drops; None if nothing may be.
         regulation: what decides; None if no latency was asked for.
         ledger: of its windows.
+        checkpoint: where totals may be kept.
         statuses: of its batches.
         totals: query → what became of its rows since the start.
     """
@@ -58,6 +60,7 @@ class Chronicle:
     shedder: Shedder | None = None
     regulation: Regulation | None = None
     ledger: Ledger | None = None
+    checkpoint: Totals | None = None
     statuses: deque[Status] = field(default_factory=lambda: deque(maxlen=KEPT))
     totals: dict[str, Counter[str]] = field(default_factory=dict)
     _recent: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_RECENT))
@@ -65,12 +68,39 @@ class Chronicle:
     _last: Beat | None = None
     _seen: int = 0
     _told: int = 0
+    _kept: Totals | None = None
+    _before: int = -1
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def newest(self) -> int | None:
         """The last batch that Spark has told of."""
         return self._recent[-1]["batchId"] if self._recent else None
+
+    @property
+    def _last_told(self) -> int:
+        """The last batch that is entered, or waits to be; -1 if there is none."""
+        return max(self._before, -1 if self.newest is None else self.newest)
+
+    def go_on(self) -> None:
+        """Goes on with the totals of the checkpoint, and keeps them there from now on."""
+        with self._lock:
+            self._kept = self.checkpoint
+            known = self._kept.read() if self._kept is not None else None
+            if self._kept is None or known is None:
+                return
+            self._before = known.newest
+            for name, counts in known.totals.items():
+                self.totals.setdefault(name, Counter()).update(counts)
+            if self.shedder is not None:
+                self.shedder.dropping.update(known.dropping)
+            self._recent.extendleft(reversed(known.waiting))
+            self._waiting.extendleft(reversed(known.waiting))
+            missed = self._kept.missed(known.newest, self.part.graph.sources)
+            for name, ways in self.part.ways.items():
+                records = sum(missed[source.name] for source, _ in ways)
+                if records:
+                    self.totals.setdefault(name, Counter())[UNTOLD] += records
 
     def take(self, reports: Sequence[Mapping[str, Any]], *, ended: bool = False) -> None:
         """Enters the batches that Spark has told of; those that are known stay as they are.
@@ -80,12 +110,25 @@ class Chronicle:
             ended: whether no more will come.
         """
         with self._lock:
+            some = False
             for report in reports:
-                if self._recent and report["batchId"] <= self._recent[-1]["batchId"]:
+                if report["batchId"] <= self._last_told or not ran(report["durationMs"]):
                     continue
                 self._recent.append(report)
                 self._waiting.append(report)
-            self._enter(ended=ended)
+                some = True
+            self._enter(ended=False)
+            if some and self._kept is not None:
+                self._kept.write(self._to_keep())
+            # Who comes back may still hear of what waits now.
+            if ended:
+                self._enter(ended=True)
+
+    def _to_keep(self) -> Kept:
+        dropping = self.shedder.dropping if self.shedder is not None else {}
+        waiting = [dict(report) for report in self._waiting]
+        some = {b: dropping[b] for b in (one["batchId"] for one in waiting) if b in dropping}
+        return Kept(self._last_told, self.totals, waiting, some)
 
     def _enter(self, *, ended: bool) -> None:
         """What a batch has dropped may be told with the next one: it is waited for."""
@@ -100,9 +143,11 @@ class Chronicle:
                 break
             self._waiting.popleft()
             known = books if report["batchId"] in told else None
+            accounts = {n: self._account(n, report, known) for n in self.part.graph.queries}
+            if report["batchId"] <= self._before:
+                continue  # of another run: it tells nothing of how this one does
             beat = Beat.of(report)
             self._seen += 1
-            accounts = {n: self._account(n, report, known) for n in self.part.graph.queries}
             self.statuses.append(self._status(beat, report, accounts, known))
             self._last = beat
 
@@ -112,9 +157,12 @@ class Chronicle:
         """What became of a query's rows in a batch, added to what did before."""
         found = reported(self.part, name, report)
         if books is not None:
-            found |= books.of(name)[report["batchId"]]
+            found |= books.of_batch(name, report)
         elif self.shedder is not None:
             found |= dict.fromkeys(SHED_ACCOUNTS, 0)
+            if self._kept is not None:
+                rows = ShedAccounts(self.part, [report], {}).of_batch(name, report)["rows_in"]
+                found[UNTOLD] = rows
         self.totals.setdefault(name, Counter()).update(found)
         return found
 

@@ -31,7 +31,7 @@ from penstock.engine.tally import ONE_IN
 from penstock.network.operators import Source
 from penstock.sources.kafka import KEPT, Kafka
 
-_ASKS, _WANTS = f"{OURS}asks", f"{OURS}wants"
+_EARLY, _WANTS = f"{OURS}early", f"{OURS}wants"
 NEVER = -1
 """The random number of a row that is never dropped: it is below every threshold."""
 
@@ -97,23 +97,22 @@ class Entrance:
         if time is not None:
             t = F.unix_micros(F.col(quoted(time)))
             small = is_small(order, u, t) if self.sampled else stays(order, u, t)
-        stay = small | in_sample(u)
-        number = random_number(self.source, names)
-        marked = rows.select("*", self.late.alias(MARK), number.alias(CHANCE))
-        left = marked.where(F.when(mark["early"], stay).otherwise(F.lit(True)))
+        # Spark would ask all this below whatever computes the columns, which it then writes out
+        # for each question, if it were sure that this is the same each time.
+        early = mark["early"] & (F.spark_partition_id() >= 0)
+        number = F.when(mark["early"], random_number(self.source, names))
+        marked = rows.select("*", self.late.alias(MARK)).select("*", number.alias(CHANCE))
+        wanted = small
         if self.asked and time is not None:
-            # Spark would ask this below whatever computes the columns, which it then writes out
-            # for each question, if it were sure that this is the same each time.
-            asks = mark["early"] & (F.spark_partition_id() >= 0)
-            wanted = self._wanted(mark, u) | in_sample(u)
-            more = [asks.alias(_ASKS)]
             if self.timed:
                 t = F.unix_micros(F.col(quoted(time)))
-                more.append(F.when(asks, wanting(mark, self.number, t)).alias(_WANTS))
-            left = left.select("*", *more).where(
-                F.when(F.col(_ASKS), wanted).otherwise(F.lit(True))
-            )
-        return left.drop(MARK, CHANCE, _ASKS, _WANTS)
+                wants = F.when(mark["early"], wanting(mark, self.number, t))
+                marked = marked.select("*", wants.alias(_WANTS))
+            wanted = small & self._wanted(mark, u)
+        stay = F.when(early, wanted | in_sample(u)).otherwise(F.lit(True))
+        # What is told goes no further than this: all that follows would have to be able to copy it.
+        rest = [quoted(name) for name in rows.columns]
+        return marked.select(*rest, stay.alias(_EARLY)).where(F.col(_EARLY)).drop(_EARLY)
 
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""

@@ -18,11 +18,20 @@ from penstock.drops.kinds import Approximate
 from penstock.drops.mean_bounds import ROUNDED
 from penstock.engine.estimate import TINY, Estimate, bounded, few
 from penstock.engine.frame import COUNTED, HIGHEST, LOWEST, SQUARES
-from penstock.engine.groups import HEAVIEST, IN_FORCE, MAY_MISS, ROWS, stands_for, varies
+from penstock.engine.groups import (
+    HEAVIEST,
+    IN_FORCE,
+    MAY_MISS,
+    ROWS,
+    SAMPLE_SIZE,
+    stands_for,
+    varies,
+)
 from penstock.engine.lowering import MOMENTS, SKETCH, SUMMED
 from penstock.engine.shape_estimates import Values, quantile, variance
 from penstock.network.aggregates import Aggregate as Asked
 
+_DIGITS = 6
 _ROUNDED = 1 + 1e-9
 """A weight is the inverse of a share, which is not the same number again."""
 
@@ -34,10 +43,12 @@ class Estimates:
     Args:
         kind: which bounds, at which confidence.
         slots: name → slot of the frame.
+        weighted: whether rows were dropped before they came here, as their weights say.
     """
 
     kind: Approximate
     slots: Mapping[str, str]
+    weighted: bool = False
 
     def columns(self, asked: Mapping[str, Asked], *, grouped: bool = False) -> dict[str, Column]:
         """Each answer with its bounds, then how they came about.
@@ -54,13 +65,21 @@ class Estimates:
                 f"{name}_low": estimate.low,
                 f"{name}_high": estimate.high,
             }
-        rows, stood_for = F.col(ROWS), self._w(ROWS)
-        told = {"keep": rows / stood_for, "sample": rows, "exact": self._heaviest == 1}
+        rows, sample = F.col(ROWS), F.col(ROWS)
+        if SAMPLE_SIZE in self.slots:
+            rows = F.col(self.slots[SAMPLE_SIZE])
+            # Of a row in some of several windows below, a part counts: no fraction of it is shown.
+            sample = F.ceil(F.round(rows, _DIGITS)).cast("bigint")
+        told = {"keep": rows / self._w(ROWS), "sample": sample, "exact": self._heaviest == 1}
         return found | told | ({"unseen": self._of_others()} if grouped else {})
 
     def _of_others(self) -> Column:
-        """The rows that a group can have at most that is not shown; null if that is not known."""
-        if MAY_MISS not in self.slots or self.kind.floor is not None:
+        """The rows that a group can have at most that is not shown; null if that is not known.
+
+        With a floor the share goes by the group; and how few rows were kept upstream of a group
+        that has none left, no row says.
+        """
+        if MAY_MISS not in self.slots or self.kind.floor is not None or self.weighted:
             return F.lit(None).cast("double")
         weight = F.col(self.slots[MAY_MISS])
         most = math.log(1 - self.kind.confidence) / F.log1p(-1 / weight)

@@ -11,11 +11,14 @@ from pyspark.sql import functions as F
 
 from penstock.drops.gaps import Span
 from penstock.drops.kinds import AnswerKind, Approximate
+from penstock.drops.linear import times
 from penstock.engine.frame import AGGREGATE
 from penstock.engine.part import Part
+from penstock.engine.schema import OURS
 from penstock.network.aggregates import count
+from penstock.network.aggregates import sum as sum_of
 from penstock.network.graph import Graph
-from penstock.network.operators import Aggregate, Operator
+from penstock.network.operators import Aggregate, Expression, Map, Operator, Union, depth
 
 _SAMPLE = "sample"
 
@@ -80,8 +83,24 @@ def _shared(nodes: Mapping[str, Operator]) -> bool:
 def _counted(node: Operator, kind: AnswerKind) -> Operator:
     if not isinstance(kind, Approximate) or not isinstance(node, Aggregate):
         return node
-    asked = {**node.query.aggregates, _SAMPLE: count()}
-    return replace(node, query=replace(node.query, aggregates=asked))
+    return _with_count(node, _SAMPLE)
+
+
+def _with_count(node: Operator, name: str = f"{OURS}{_SAMPLE}") -> Operator:
+    """The same answers with the number of their rows; windows over windows add up those below."""
+    match node:
+        case Union(inputs=several):
+            return replace(node, inputs=tuple(map(_with_count, several)))
+        case Map():
+            columns = (*node.columns, (name, Expression(name)))
+            return replace(node, input=_with_count(node.input), columns=columns)
+        case Aggregate():
+            below, rows = node.input, count()
+            if depth(below):
+                below, rows = _with_count(below), sum_of(f"{OURS}{_SAMPLE}")
+            asked = {**node.query.aggregates, name: rows}
+            return replace(node, input=below, query=replace(node.query, aggregates=asked))
+    return node  # a filter or a join between windows has no approximate answers above it
 
 
 def _with_bounds(answers: DataFrame, node: Aggregate) -> DataFrame:
@@ -93,6 +112,7 @@ def _with_bounds(answers: DataFrame, node: Aggregate) -> DataFrame:
             value = F.col(f"`{name}`").cast("double")
             values += [value.alias(name), value.alias(f"{name}_low"), value.alias(f"{name}_high")]
     keys = [F.col(f"`{name}`") for name in columns]
-    kept = [F.lit(1.0).alias("keep"), F.col(_SAMPLE), F.lit(True).alias("exact")]
+    rows = F.ceil(F.col(_SAMPLE) / times(node)).cast("bigint").alias(_SAMPLE)
+    kept = [F.lit(1.0).alias("keep"), rows, F.lit(True).alias("exact")]
     kept += [F.lit(0.0).alias("unseen")] if node.query.keys else []
     return answers.select(*keys, *values, *kept)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from functools import reduce
 
 from penstock.errors import StreamFailed
+from penstock.network.operators import Source
 
 # Spark names its errors in brackets; an outer one wraps the one that matters.
 _NAMED = re.compile(
@@ -27,6 +30,21 @@ def stream_failed(name: str, error: BaseException) -> StreamFailed:
     """
     trace = str(error)
     return StreamFailed(f"stream {name!r} failed: {cause(trace)}", trace=trace)
+
+
+Hide = Callable[[str], str]
+"""Takes secrets out of a text."""
+
+
+def hiding(sources: Iterable[Source]) -> Hide:
+    """Takes the secrets of sources out of a text.
+
+    Args:
+        sources: of a network.
+    """
+    origins = [one.origin.of for one in sources if one.origin is not None]
+    hides: list[Hide] = [one.hide for one in origins if hasattr(one, "hide")]
+    return lambda text: reduce(lambda said, hide: hide(said), hides, text)
 
 
 def cause(trace: str) -> str:

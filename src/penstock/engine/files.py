@@ -44,9 +44,10 @@ class Folder:
         """Writes a file, whole or not at all."""
         try:
             self._fs.create_dir(self._path, recursive=True)
-            with self._fs.open_output_stream(f"{self._path}/{name}.new") as file:
+            # Who reads the folder passes over what begins with a dot.
+            with self._fs.open_output_stream(f"{self._path}/.{name}.new") as file:
                 file.write(content)
-            self._fs.move(f"{self._path}/{name}.new", f"{self._path}/{name}")
+            self._fs.move(f"{self._path}/.{name}.new", f"{self._path}/{name}")
         except OSError as error:
             raise UsageError(complaint("checkpoint", "must be writable", self._path)) from error
 

@@ -44,7 +44,7 @@ def looked_up(shared: Shared, source: Source, frame: DataFrame) -> DataFrame:
         if any(base(feed) == source for feed in shared.folds[i].feeds):
             keys = [F.col(quoted(key)) for key in shared.folds[i].aggregates[0].query.keys]
             shares = F.get(mark["orders"]["floors"], F.lit(place))
-            below = F.when(mark["drops"], F.get(shares, _bucket(keys)))
+            below = F.when(mark["drops"], F.get(shares, bucket_of(keys)))
             columns.append(below.alias(share_at(i)))
     return frame.select("*", *columns) if columns else frame
 
@@ -92,7 +92,7 @@ def rows_by_bucket(part: Part, frame: DataFrame) -> dict[str, Buckets]:
         keys = [F.col(slots[key]) for key in aggregate.query.keys]
         mine = frame.where(F.col(AGGREGATE) == part.shared.number[aggregate])
         rows = F.sum(F.col(slots[stands_for(ROWS)])) / F.count(F.lit(1))
-        groups = mine.groupBy(_bucket(keys).alias("bucket"), *keys).agg(rows.alias("rows"))
+        groups = mine.groupBy(bucket_of(keys).alias("bucket"), *keys).agg(rows.alias("rows"))
         buckets = groups.groupBy("bucket").agg(F.sum("rows").alias("rows"), F.min("rows"))
         listed = {bucket: Bucket(total, least) for bucket, total, least in buckets.collect()}
         for name in part.graph.users[aggregate]:
@@ -105,5 +105,6 @@ def share_at(fold: int) -> str:
     return f"{OURS}share_{fold}"
 
 
-def _bucket(keys: list[Column]) -> Column:
+def bucket_of(keys: list[Column]) -> Column:
+    """The bucket of the group with these keys."""
     return F.xxhash64(*keys).bitwiseAND(F.lit(BUCKETS - 1)).cast("int")

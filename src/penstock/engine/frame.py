@@ -18,7 +18,9 @@ START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of
 KEEP, KEEPS, CHANCE, STAYED, AT, ON = (
     f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at", "on")
 )
-DROPS, COUNTING, BOOK = (f"penstock_{name}" for name in ("drops", "counting", "book"))
+DROPS, COUNTING, BOOK, ORDERS = (
+    f"penstock_{name}" for name in ("drops", "counting", "book", "orders")
+)
 WEIGHT = "penstock_weight"
 """How many rows a row stood for before it came here."""
 
@@ -35,6 +37,11 @@ DUMMY = WindowSpec(range=1, slide=1, rattr="ts", sattr="ts")
 
 Answers = dict[str, str]
 """Name of a key or result → the slot of the frame that it is in."""
+
+
+def bits_at(number: int) -> str:
+    """A column with bits of folds in which a row stays for its time."""
+    return f"penstock_bits_{number}"
 
 
 def stays_at(fold: int) -> str:

@@ -21,6 +21,7 @@ from penstock.network.secrets import filled
 from penstock.network.settings import RelationSettings, StreamSettings
 from penstock.network.tables import ConfigError
 from penstock.sources import Source, named
+from penstock.sources.options import Options
 
 Load = Callable[[str, Mapping[str, Any]], DataFrame | Source]
 """Kind of a source, its options → its rows."""
@@ -88,7 +89,10 @@ def _stored(one: RelationSettings, spark: SparkSession, environ: Mapping[str, st
     options = filled(dict(one.options), environ, f"{one.place} options")
     reader = spark.read.format(one.format).options(**options)
     reader = reader.schema(one.schema) if one.schema is not None else reader
+    path = filled(one.path, environ, f"{one.place} path")
     try:
-        return reader.load(filled(one.path, environ, f"{one.place} path"))
+        return reader.load(path)
     except PySparkException as error:
-        raise ConfigError(f"{one.place} cannot be read: {cause(str(error))}") from error
+        # Without the cause: it may hold what is taken out here.
+        said = Options({**options, "path": path}).hide(cause(str(error)))
+        raise ConfigError(f"{one.place} cannot be read: {said}") from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, LongType
+from pyspark.sql.types import DataType, DoubleType, LongType
 
 from penstock.drops.kinds import FLOORED, PER_GROUP
 from penstock.engine.lowering import Lowered, lower
@@ -28,6 +28,9 @@ ROWS = "penstock_rows"
 
 HEAVIEST = "penstock_heaviest"
 """The most rows that a row stands for."""
+
+SAMPLE_SIZE = "penstock_sample_size"
+"""Over windows, how many rows the answers below were computed from."""
 
 IN_FORCE, MAY_MISS = "penstock_in_force", "penstock_may_miss"
 """The most rows that a row stood for while the window was open, be it that none stayed: of the
@@ -155,6 +158,22 @@ class Columns:
                 self.lowered[slot] = lower(distinct[key], value, of, ansi=self.ansi, plain=True)
                 self.value_types[slot] = of
         return {a: ROWS if a.column is None else slots[_same(a)] for a in asked}
+
+    def take_merged(self, functions: Sequence[str]) -> list[str]:
+        """Slots for fractions of answers below, each merged by sum, min or max.
+
+        Args:
+            functions: their names.
+        """
+        of = DoubleType()
+        slots = self.partials.take([f"{function} None {of.json()}" for function in functions])
+        for slot, function in zip(slots, functions, strict=True):
+            if slot not in self.lowered:
+                value = F.col(value_name(slot))
+                asked = Asked(function, value_name(slot))
+                self.lowered[slot] = lower(asked, value, of, ansi=self.ansi, plain=True)
+                self.value_types[slot] = of
+        return slots
 
     def carry(self, types: Mapping[str, DataType]) -> dict[str, str]:
         """Slots for answers that pass through this level as they are."""

@@ -14,8 +14,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from penstock.drops.kinds import FLOORED
+from penstock.engine.floors import bucket_of
 from penstock.engine.frame import AGGREGATE, Answers
-from penstock.engine.groups import IN_FORCE, MAY_MISS
+from penstock.engine.groups import HEAVIEST, IN_FORCE, MAY_MISS
 from penstock.engine.operators import as_column
 from penstock.engine.orders import in_force
 from penstock.network.operators import Aggregate, Filter, Source, upstream
@@ -45,8 +47,13 @@ def with_in_force(
     of = F.col(AGGREGATE)
     # Spark takes no subquery, which the orders are, where it looks through a list.
     frame = frame.select("*", F.get(orders["in_force"], of).alias(_SPANS))
-    frame = frame.select("*", in_force(F.col(_SPANS)).alias(MAY_MISS)).drop(_SPANS)
-    frame = frame.select("*", F.col(MAY_MISS).alias(IN_FORCE))
+    frame = frame.select("*", in_force(F.col(_SPANS)).alias(MAY_MISS))
+    of_group = F.col(MAY_MISS)
+    for aggregate in sampled:
+        if shared.kinds.get(aggregate) == FLOORED:
+            mine = _with_floor(slots[aggregate], aggregate)
+            of_group = F.when(of == shared.number[aggregate], mine).otherwise(of_group)
+    frame = frame.select("*", of_group.alias(IN_FORCE)).drop(_SPANS)
     for aggregate in sampled:
         slots[aggregate] |= {IN_FORCE: IN_FORCE, MAY_MISS: MAY_MISS}
         keys = {key: slots[aggregate][key] for key in aggregate.query.keys}
@@ -57,6 +64,16 @@ def with_in_force(
             weight = F.when(is_kept, 1.0).otherwise(F.col(IN_FORCE))
             frame = named.withColumn(IN_FORCE, weight).drop(*keys)
     return frame
+
+
+def _with_floor(slots: Answers, aggregate: Aggregate) -> Column:
+    """The weight for a group with a floor, where its rows that stayed show no sign of a drop.
+
+    Where they do, they tell better what it kept: a batch is known by its least share only.
+    """
+    bucket = bucket_of([F.col(slots[key]) for key in aggregate.query.keys])
+    may_be_whole = F.col(slots[HEAVIEST]) == 1
+    return F.when(may_be_whole, in_force(F.col(_SPANS), bucket)).otherwise(1.0)
 
 
 def _kept(aggregate: Aggregate, frame: DataFrame, keys: Answers) -> Column | None:

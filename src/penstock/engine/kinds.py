@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from penstock.drops.kinds import AnswerKind, Approximate, is_per_group, kind_name
+from penstock.drops.kinds import (
+    AnswerKind,
+    Approximate,
+    common,
+    is_per_group,
+    is_sampled,
+    kind_name,
+)
 from penstock.drops.refusals import check_approximate, check_subset
 from penstock.errors import UsageError, complaint
 from penstock.network.graph import Graph
@@ -65,9 +72,6 @@ def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> Non
         return
     check_approximate(graph, name)
     hint = "use subset(max_gap=…), which leaves out whole windows"
-    if depth(node) > 1:
-        rule = "must be over a stream, not over windows, for approximate answers"
-        raise UsageError(complaint(what, rule, str(node), hint))
     if kind.floor is not None:
         _check_floor(what, node)
     for answer, function in node.query.aggregates.items():
@@ -80,8 +84,39 @@ def check_kind(graph: Graph, name: str, kind: AnswerKind, *, alone: bool) -> Non
             raise UsageError(complaint(f"{what}, {answer}", rule, str(function), other))
 
 
+def kinds_of_rows(graph: Graph, kinds: Mapping[str, AnswerKind]) -> dict[Aggregate, str]:
+    """Aggregate → what may become of its rows: what all its queries allow.
+
+    Those over streams, and of those over windows the ones whose answers are estimates.
+
+    Args:
+        graph: the network.
+        kinds: query → what may become of its answers.
+    """
+    users = graph.users
+    aggregates = [one for one in graph.operators if isinstance(one, Aggregate)]
+    allowed = {a: common([kinds.get(name) for name in users[a]]) for a in aggregates}
+    found = {a: kind for a, kind in allowed.items() if depth(a) == 1}
+    above = {
+        a: [one for one in upstream(a) if isinstance(one, Aggregate) and one in found]
+        for a, kind in allowed.items()
+        if depth(a) > 1 and kind == "approximate"
+    }
+
+    def whole(a: Aggregate) -> bool:
+        return not all(is_sampled(found[one]) for one in above[a])
+
+    # A sum has no bounds if only some of what it sums is a sample: then none of it is.
+    while mixed := [one for a in above if whole(a) for one in above[a] if is_sampled(found[one])]:
+        found |= dict.fromkeys(mixed, "exact")
+    return found | {a: "approximate" for a in above if not whole(a)}
+
+
 def _check_floor(what: str, node: Aggregate) -> None:
     """Groups are told apart where rows enter, by columns that they have there."""
+    if depth(node) > 1:
+        rule = "must be over a stream, not over windows, for a floor"
+        raise UsageError(complaint(what, rule, str(node), "leave out floor="))
     keys = [key.lower() for key in node.query.keys]
     if not keys:
         raise UsageError(complaint(what, "must have groups, for a floor", "none"))

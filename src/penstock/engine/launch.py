@@ -18,10 +18,11 @@ from pyspark.sql import DataFrame
 from penstock.engine.chronicle import Chronicle
 from penstock.engine.control_point import Control
 from penstock.engine.deliver import Sink, delivery, write_one
-from penstock.engine.failures import cause
+from penstock.engine.failures import cause, hiding
 from penstock.engine.floors import floored, rows_by_bucket
 from penstock.engine.latest import Latest
 from penstock.engine.ledger import Ledger
+from penstock.engine.ledger_beside import Beside
 from penstock.engine.measure import Measure, Write
 from penstock.engine.network_run import NetworkRun, RunningPart, mine
 from penstock.engine.part import Part
@@ -31,6 +32,7 @@ from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import Run
 from penstock.engine.shedder import Shedder
 from penstock.engine.together import check_types
+from penstock.engine.totals import Totals
 from penstock.engine.wanted import Wanted, settings_of
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
@@ -73,7 +75,8 @@ def launch(
         NetworkRun(network, tuple(started)).stop()
         if isinstance(error, PenstockError):
             raise
-        raise UsageError(f"the network cannot start: {cause(str(error))}") from error
+        said = hiding(network.graph.sources)(str(error))
+        raise UsageError(f"the network cannot start: {cause(said)}") from None
     return NetworkRun(network, tuple(started))
 
 
@@ -100,14 +103,23 @@ def _launched(
         measure.dropping, measure.kept = shedder.dropping, shedder.kept
         shedder.ask(shedder.ordering.by_hand(mine(wanted.keep, names), mine(wanted.drop, names)))
         shedder.begin()
-        ledger = Ledger(shedder, part.metric or "")
+        beside = Beside.of(network.split.parts.index(graph), names, sink, sinks)
+        ledger = Ledger(shedder, part.metric or "", beside)
         if wanted.latency is not None:
             wants = settings_of(part.kinds)
             folds = [[graph.names[a] for a in fold.aggregates] for fold in part.shared.folds]
-            how = pulse.interval, wanted.limits, folds, _filters(part)
-            regulator = Regulator(graph, wants, wanted.latency, *how)
+            regulator = Regulator(
+                graph,
+                wants,
+                wanted.latency,
+                pulse.interval,
+                wanted.limits,
+                folds,
+                filters=_filters(part, timed=True),
+                sampled=_filters(part, timed=False),
+            )
             regulation = Regulation(regulator, shedder, measure, pulse)
-    chronicle = Chronicle(part, pulse, shedder, regulation, ledger)
+    chronicle = Chronicle(part, pulse, shedder, regulation, ledger, Totals(where))
     control = Control(measure, pulse, shedder, ledger, regulation, chronicle, Latest(part))
     deliver = _controlled(part, delivery(part, names, sink, sinks), sinks, control)
     run = _start(frame, where, deliver, trigger, ", ".join(names))
@@ -118,12 +130,17 @@ def _launched(
     return RunningPart(run, part, names, control, rehearsal)
 
 
-def _filters(part: Part) -> dict[str, tuple[str, ...]]:
-    """Aggregate → what its rows are asked, of streams whose rows are asked their time too."""
+def _filters(part: Part, *, timed: bool) -> dict[str, tuple[str, ...]]:
+    """Aggregate → what its rows are asked, of streams whose rows are asked their time too, or not.
+
+    Args:
+        part: the part of the network.
+        timed: which of them.
+    """
     return {
         part.graph.names[a]: question.predicates
         for source in part.shared.rows
-        if part.asks_times(source)
+        if part.asks(source) and part.asks_times(source) == timed
         for question in part.asked[source]
         for a in question.aggregates
         if a in part.asking

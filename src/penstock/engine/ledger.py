@@ -1,9 +1,10 @@
-"""The ledger of a running network: what became of every window of every subset query.
+"""The ledger of a running network: what became of every window of every query.
 
-Of a query with approximate answers it has the windows that were jumped over.
+Those have none whose windows are not known without their rows, and those of streams of which no
+query may lose anything.
 
-    batch N ─► its windows were delivered ─► progress of N ─► penstock/ledger/N
-               its record had dropped others ────────────────┘
+    batch N ─► its windows were delivered ─► progress of N ─┬► <answers>/_ledger/P-N.json
+               its record had dropped others ───────────────┴► penstock/ledger/N
 
 An entry is made when Spark has told of the batch, so that of the last one follows when the stream
 ends. Of a batch after which the driver died it tells nothing any more: then the record alone says
@@ -14,18 +15,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.drops.decisions import Decisions
 from penstock.drops.gaps import MISSING
-from penstock.drops.ledger import entries
+from penstock.drops.in_force import OPEN, weight
+from penstock.drops.kinds import is_sampled
+from penstock.drops.ledger import Fate, entries
+from penstock.drops.targets import KINDS, Target
 from penstock.engine.files import Folder
+from penstock.engine.ledger_beside import Beside
+from penstock.engine.pulse import ran
+from penstock.engine.shed_record import Record
 from penstock.engine.shedder import Shedder
 from penstock.engine.watermark import watermark_in
-from penstock.network.operators import Aggregate
+from penstock.network.operators import Aggregate, upstream
 from penstock.windows import window_end
 
 FOLDER = "penstock/ledger"
@@ -46,12 +55,14 @@ class Ledger:
     Args:
         shedder: what decides.
         metric: the name under which Spark tells which windows were delivered.
+        beside: where it is written too, next to the answers.
         fates: query → how many of its windows had each fate, since this run began.
         gaps: query → the last windows that were not delivered, by their end in microseconds.
     """
 
     shedder: Shedder
     metric: str
+    beside: Beside = field(default_factory=Beside)
     fates: dict[str, Counter[str]] = field(default_factory=dict)
     gaps: dict[str, deque[tuple[int, str]]] = field(default_factory=dict)
     _done: set[int] = field(default_factory=set)
@@ -59,6 +70,7 @@ class Ledger:
     def take(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Enters the windows of batches that Spark has told of; those that are known stay."""
         folder = Folder(self.shedder.checkpoint, FOLDER)
+        reports = [report for report in reports if ran(report["durationMs"])]
         if reports and not self._done:
             self._make_up(folder, before=min(report["batchId"] for report in reports))
         for report in reports:
@@ -80,6 +92,9 @@ class Ledger:
         rows = self._entries(batch, metrics)
         self._note(rows)
         if rows:
+            # What the checkpoint has is never made up for, so it comes last.
+            for problem in self.beside.write(batch, rows):
+                self.shedder.problems.append(problem)
             folder.write(str(batch), "\n".join(map(json.dumps, rows)).encode())
 
     def _note(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -92,8 +107,8 @@ class Ledger:
     def _entries(self, batch: int, metrics: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         offsets = Folder(self.shedder.checkpoint, "offsets")
         marks = [_watermark(offsets, number) for number in (batch - 1, batch)]
-        decisions = self.shedder.decisions_of(batch)
-        if not marks[1] or decisions is None or marks[0] == marks[1]:
+        record = self.shedder.record_of(batch)
+        if not marks[1] or marks[0] == marks[1] or (record is None and metrics is None):
             return []
         told = (metrics or {}).get(f"{self.metric}_windows", {}).get("delivered") or []
         seen: dict[int, set[int]] = {}
@@ -101,19 +116,58 @@ class Ledger:
             seen.setdefault(window["a"], set()).add(window["end"])
         part = self.shedder.part
         rows = []
-        for name, target in self.shedder.skippable.items():
+        for name, target in self._targets.items():
             node = part.graph.queries[name]
             assert isinstance(node, Aggregate)  # noqa: S101 - it is a target
             ends = None if metrics is None else seen.get(part.shared.number[node], set())
+            decisions = self._decisions(name, record)
             # Before the first watermark the stream begins with the first window that is known of.
             dropped = [window_end(run.first, target.window) for run in decisions.runs(name)]
             begins = min([*(ends or ()), *dropped], default=marks[1] + 1) - 1
             closed = (marks[0] or min(begins, marks[1]), marks[1])
-            found = entries(target, decisions, delivered=ends, closed=closed, batch=batch)
-            # Of approximate answers every window comes, but those that were jumped over.
-            all_of_them = name in self.shedder.targets
-            rows += [entry.row() for entry in found if all_of_them or entry.fate in MISSING]
+            thinned = self._thinned(node, target, record)
+            found = entries(
+                target, decisions, delivered=ends, closed=closed, batch=batch, thinned=thinned
+            )
+            for entry in found:
+                # Without its record nobody knows what the batch had dropped.
+                unknown = record is None and entry.fate is Fate.EMPTY
+                rows.append((replace(entry, fate=Fate.LOST) if unknown else entry).row())
         return rows
+
+    @cached_property
+    def _targets(self) -> dict[str, Target]:
+        """The queries that are entered: those that may lose something, and exact ones."""
+        found = dict(self.shedder.skippable)
+        for name, node in self.shedder.part.graph.queries.items():
+            if name not in found and isinstance(node, Aggregate) and node.query.spec.kind in KINDS:
+                found[name] = Target(name, node.query.spec, 0)
+        return found
+
+    def _decisions(self, name: str, record: Record | None) -> Decisions:
+        if record is None:
+            return Decisions()
+        may_lose = name in self.shedder.skippable
+        # As long as it is not known what was dropped before, no query has answers.
+        until = OPEN if record.lost is not None else record.decisions.suppress_until
+        if may_lose:
+            return replace(record.decisions, suppress_until=until)
+        return Decisions(suppress_until=OPEN if record.lost is not None else None)
+
+    def _thinned(
+        self, node: Aggregate, target: Target, record: Record | None
+    ) -> Callable[[int, int], bool]:
+        """Whether a window without an answer may have had rows, all of them dropped at random."""
+        part = self.shedder.part
+        below = [a for a in upstream(node) if isinstance(a, Aggregate)]
+        kinds = {a: part.kinds_of_rows[a] for a in below if a in part.kinds_of_rows}
+        spans = record.in_force if record is not None else ()
+        mine = [spans[part.shared.number[a]] for a, of in kinds.items() if spans and is_sampled(of)]
+
+        def thinned(start: int, end: int) -> bool:
+            return any(weight(some, start - target.reach, end) > 1 for some in mine)
+
+        return thinned
 
     def rows(self) -> list[dict[str, Any]]:
         """All entries, oldest first."""

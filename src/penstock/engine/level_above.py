@@ -6,12 +6,11 @@ answers ─┬─► tag (aggregate) ─► explode (window_end) ─► windows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField
 
 from penstock.engine.columns import window_time
 from penstock.engine.flow import Flow
@@ -28,15 +27,18 @@ from penstock.engine.frame import (
     Answers,
     window_end,
 )
-from penstock.engine.groups import ROWS, value_name
+from penstock.engine.groups import ROWS, Columns, value_name
 from penstock.engine.passing import Levels, counting, on_windows
 from penstock.engine.slots import WHICH, Branch, tag
+from penstock.engine.summed_estimates import summed_estimates
 from penstock.engine.timing import pick
 from penstock.network.operators import Aggregate, Operator, depth, feeds
 from penstock.network.query import WINDOW_TIME
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
+
+_ESTIMATE = "penstock_estimate"
 
 
 def above(
@@ -59,27 +61,17 @@ def above(
     flow = over_answers(frame, answers, number)
     branches, found = [], dict[Aggregate, Answers]()
     for a in carried:
-        view = flow.view(a)
-        keys = columns.take_keys(view, a.query.keys)
-        others = [name for name in answers[a] if name not in a.query.keys]
-        types = {n: f.dataType for n, f in _fields(view, others)}
-        slots = dict(zip(a.query.keys, keys, strict=True)) | columns.carry(types)
-        filled = {_input(slot, keys): name for name, slot in slots.items()}
-        branches.append(Branch(a, number[a], filled))
-        found[a] = slots
+        keys = columns.take_keys(flow.view(a), a.query.keys)
+        others = {n: slot for n, slot in answers[a].items() if n not in a.query.keys}
+        types = {n: frame.schema[slot].dataType for n, slot in others.items()}
+        carried_in = columns.carry(types)
+        filled = {value_name(carried_in[n]): slot for n, slot in others.items()}
+        inputs = dict(zip(keys, a.query.keys, strict=True)) | dict.fromkeys(filled, "")
+        branches.append(Branch(a, number[a], inputs, filled=filled))
+        found[a] = dict(zip(a.query.keys, keys, strict=True)) | carried_in
     for a in now:
-        fed_by = feeds(a.input)
-        for feed in fed_by:
-            flow.add(feed)
-        view = flow.view(fed_by[0])
-        keys = columns.take_keys(view, a.query.keys)
-        asked = shared.asked(a, view)
-        partials = columns.take_partials(view, list(asked.values()))
-        filled = dict(zip(keys, a.query.keys, strict=True))
-        filled |= {value_name(s): x.column or "" for x, s in partials.items() if s != ROWS}
-        branches += [Branch(feed, number[a], filled) for feed in fed_by]
-        found[a] = dict(zip(a.query.keys, keys, strict=True))
-        found[a] |= {name: partials[x] for name, x in asked.items()}
+        mine, found[a] = _computed(shared, a, flow, columns, answers)
+        branches += mine
     if shared.tally is not None:
         level = depth(now[0])
         flow.frame = counting(flow, on_windows(shared.aggregates), level, shared.tally.metric)
@@ -87,7 +79,8 @@ def above(
     always = {END: ended, TIME: ended - 1, ROWS: F.col(ROWS)}
     rows = tag(flow, branches, columns.inputs, always)
     targets = [branch.target for branch in branches]
-    flags = [int(branch.feed in carried and branch.feed in found) for branch in branches]
+    # Those that only pass come first; windows over them may be fed by the same answers.
+    flags = [int(i < len(carried)) for i in range(len(branches))]
     passing = pick(F.col(WHICH), flags) == 1 if any(flags) else F.lit(False)
     of, t, timing = F.col(AGGREGATE), F.col(TIME), shared.timing
     rows = rows.select("*", pick(F.col(WHICH), targets).cast("int").alias(AGGREGATE))
@@ -109,6 +102,33 @@ def above(
     keys = [AGGREGATE, *columns.key_types]
     windows = rows.groupBy("window_end", *keys).agg(*columns.partial(F.col(ROWS)))
     return shared.answered(windows, columns), found
+
+
+def _computed(
+    shared: Shared,
+    aggregate: Aggregate,
+    flow: Flow,
+    columns: Columns,
+    answers: Mapping[Aggregate, Answers],
+) -> tuple[list[Branch], Answers]:
+    """The ways of the answers that an aggregate stands on, and where it will have its own."""
+    number, fed_by = shared.number[aggregate], feeds(aggregate.input)
+    for feed in fed_by:
+        flow.add(feed)
+    view = flow.view(fed_by[0])
+    keys = columns.take_keys(view, aggregate.query.keys)
+    named = dict(zip(keys, aggregate.query.keys, strict=True))
+    found = dict(zip(aggregate.query.keys, keys, strict=True))
+    if shared.estimates(aggregate):
+        slots, ways = summed_estimates(aggregate, flow, columns, answers)
+        taken = named | dict.fromkeys(ways[0], "")
+        listed = zip(fed_by, ways, strict=True)
+        return [Branch(feed, number, taken, filled=way) for feed, way in listed], found | slots
+    asked = shared.asked(aggregate, view)
+    partials = columns.take_partials(view, list(asked.values()))
+    taken = named | {value_name(s): x.column or "" for x, s in partials.items() if s != ROWS}
+    found |= {name: partials[x] for name, x in asked.items()}
+    return [Branch(feed, number, taken) for feed in fed_by], found
 
 
 def above_all(
@@ -145,6 +165,7 @@ def over_answers(
     named: dict[Operator, dict[str, str]] = {}
     passed: dict[Operator, str | None] = {}
     of = {aggregate: f"penstock_is_{number[aggregate]}" for aggregate in answers}
+    estimate = F.lit(None).cast("double").alias(_ESTIMATE)
     rest = [name for name in frame.columns if name not in ("window_start", "window_end")]
     frame = frame.select(
         *rest,
@@ -152,18 +173,12 @@ def over_answers(
         F.col("window_end").alias(END_OF),
         window_time().alias(TIME_OF),
         *((F.col(AGGREGATE) == number[a]).alias(name) for a, name in of.items()),
+        estimate,
     )
     for aggregate, slots in answers.items():
         window = {"window_start": START_OF, "window_end": END_OF, WINDOW_TIME: TIME_OF}
-        named[aggregate] = window | slots
+        # What nobody asked for has no name here; an estimate is not made before it is delivered.
+        asked = [*aggregate.query.keys, *aggregate.query.aggregates]
+        named[aggregate] = window | {name: slots.get(name, _ESTIMATE) for name in asked}
         passed[aggregate] = of[aggregate]
     return Flow(frame, named, passed)
-
-
-def _fields(view: DataFrame, names: Iterable[str]) -> list[tuple[str, StructField]]:
-    by = {f.name: f for f in view.schema.fields}
-    return [(name, by[name]) for name in names]
-
-
-def _input(slot: str, keys: Sequence[str]) -> str:
-    return slot if slot in keys else value_name(slot)

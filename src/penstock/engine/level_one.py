@@ -132,7 +132,9 @@ class LevelOne:
             # One row, read once a batch: it is put beside the rows before it is looked into.
             frame = frame.select("*", self.shared.late.alias(MARK))
         if self.shared.sheds:
-            frame = apart(shed.entering(self.shared, source, frame, number))
+            frame = shed.entering(self.shared, source, frame, number)
+            if len(self.shared.folds) > 1:
+                frame = apart(frame)  # for one, all that follows is not too long yet
         return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
 
     def _tagged(

@@ -35,6 +35,7 @@ from penstock.engine.kept_rows import micros, share_kept
 from penstock.engine.looking import look
 from penstock.engine.part import Part
 from penstock.engine.passing import rows_passed
+from penstock.engine.pulse import ran
 from penstock.engine.results import rows_of
 from penstock.engine.shed_accounts import ShedAccounts
 from penstock.network.operators import (
@@ -42,8 +43,6 @@ from penstock.network.operators import (
     Operator,
     Source,
     base,
-    depth,
-    feeds,
     inputs,
     kind,
 )
@@ -113,16 +112,8 @@ class Measure:
 
     @cached_property
     def _taking(self) -> list[Source]:
-        """The streams whose rows are taken in for nobody yet.
-
-        Where rows are asked first who wants them, all that one costs is a cost of who does; not
-        so where queries come and go, and a row costs less for who comes when others want it too.
-        """
-        sheds = self.part.shared_sheds
-        some = (
-            s for s in self.part.shared.rows if not self.part.asks(s) or self.part.asks_times(s)
-        )
-        return list(some) if sheds else []
+        """The streams whose rows cost something to be taken in, whoever wants them."""
+        return list(self.part.shared.rows) if self.part.shared_sheds else []
 
     @property
     def due(self) -> bool:
@@ -160,6 +151,9 @@ class Measure:
     def catch_up(self) -> None:
         """Learns from what Spark says of the batch before this one; malformed records are kept."""
         last = self.stream.lastProgress if self.stream is not None else None
+        if self.stream is not None and last is not None and not ran(last.durationMs):
+            told = reversed(self.stream.recentProgress)
+            last = next((one for one in told if ran(one.durationMs)), None)
         if last is not None:
             self.last = json.loads(last.json)
             self.take([self.last])
@@ -168,7 +162,7 @@ class Measure:
         """Learns from Spark's reports of batches; those that are known already are passed over."""
         with self._lock:
             for report in reports:
-                if report["batchId"] <= self._learnt:
+                if report["batchId"] <= self._learnt or not ran(report["durationMs"]):
                     continue
                 self._learnt = report["batchId"]
                 self._note_time(report)
@@ -269,8 +263,9 @@ class Measure:
         if batch not in accounts.told():
             return None
         gone = {source.name: accounts.gone(report, source) for source in shared.rows}
-        ones = [a for a in self.part.aggregates if depth(a) == 1]
-        lost: Lost = {a: sum(accounts.lost(batch, s, a) for s in shared.rows) for a in ones}
+        lost: Lost = {
+            a: sum(accounts.lost(batch, s, a) for s in shared.rows) for a in self.part.level_one
+        }
         return gone, lost
 
     def rows(self, report: Mapping[str, Any]) -> dict[str, float]:
@@ -291,7 +286,7 @@ class Measure:
             whole = stayed[of.name]
             return whole if feed == of else whole * self._shares.get(_key(feed, names), 1.0)
 
-        return {one: sum(map(handed_on, feeds(one))) for one in self.part.graph.operators}
+        return {one: sum(map(handed_on, fed_by)) for one, fed_by in self.part.feeds.items()}
 
     def _answers(self) -> dict[str, Answers]:
         queries = self.part.graph.queries

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -16,9 +17,11 @@ from penstock.control.prior import taking
 from penstock.control.status import Status
 from penstock.drops.plan import Plan
 from penstock.engine.control_point import Control
+from penstock.engine.failures import hiding
 from penstock.engine.ledger import as_dataframe
 from penstock.engine.measure import Measure
 from penstock.engine.part import Part
+from penstock.engine.pulse import ran
 from penstock.engine.reading import Reading
 from penstock.engine.rehearsal import Rehearsal
 from penstock.engine.run import ACCOUNTS, Run, accounts_of
@@ -27,9 +30,12 @@ from penstock.engine.shed_record import MODES, Mode
 from penstock.engine.shedder import Shedder
 from penstock.engine.stream import Stream
 from penstock.engine.window_query import WindowQuery
-from penstock.errors import UsageError, complaint
+from penstock.errors import StreamFailed, UsageError, complaint
 from penstock.view.html import scene_html
+from penstock.view.page import Page, serve
+from penstock.view.parts import together
 from penstock.view.plots import plot
+from penstock.view.report import write_report
 from penstock.view.scene import Scene
 from penstock.windows.durations import Instant, parse_instant
 
@@ -99,6 +105,9 @@ class NetworkRun:
         """
         try:
             return self._wait(seconds)
+        except StreamFailed as error:
+            hide = hiding(self.network.graph.sources)  # Spark's message may have their secrets
+            raise StreamFailed(hide(str(error)), trace=hide(error.trace)) from None
         finally:
             self._catch_up()
 
@@ -127,17 +136,17 @@ class NetworkRun:
                 continue
             last, active = part.run.query.lastProgress, part.run.query.isActive
             newest = part.control.chronicle.newest
-            if active and (last is None or last.batchId == newest):
+            told = -1 if last is None else last.batchId - (not ran(last.durationMs))
+            if active and told == (-1 if newest is None else newest):
                 continue  # this is asked often, and to read a hundred reports takes time
             reports = part.run.progress
             part.control.measure.take(reports)
             part.control.take(reports, ended=not active)
 
     def status(self) -> Status | None:
-        """How it does, after the last batch that is committed; None before the first."""
+        """How it does, after the last batch of each stream; None before the first."""
         self._catch_up()
-        history = self.history
-        return history[-1] if history else None
+        return together(self.history)
 
     @property
     def history(self) -> tuple[Status, ...]:
@@ -224,6 +233,35 @@ class NetworkRun:
         """Pictures of the run, as a figure of matplotlib; in a notebook it is shown."""
         return plot(self.history)
 
+    def serve(
+        self,
+        port: int = 0,
+        *,
+        host: str = "127.0.0.1",
+        token: str | None = None,
+        changes: bool = False,
+    ) -> Page:
+        """Serves the live page and /metrics at `url`, until `close()` or the end of a `with`.
+
+        Args:
+            port: to listen on; 0 for any that is free.
+            host: the address to listen on; of another than this machine's own only with a token.
+            token: what a browser has to know, at least 16 characters.
+            changes: whether the page may change the mode; needs a token.
+        """
+        if changes and token is None:
+            raise UsageError(complaint("changes", "needs a token", None))
+        change = (lambda mode: self.set_mode(cast("Mode", mode))) if changes else None
+        return serve(self.scene, host=host, port=port, token=token, change=change)
+
+    def report(self, folder: str | Path) -> str:
+        """Writes a report of the run so far; says what is missing in it, such as pictures.
+
+        Args:
+            folder: where to; files of an earlier report are replaced.
+        """
+        return write_report(folder, self.scene())
+
     def _repr_html_(self) -> str:
         return scene_html(self.scene())
 
@@ -248,13 +286,14 @@ class NetworkRun:
                 shedder.skip_to(until)
 
     def ledger(self) -> DataFrame:
-        """What became of every window of the queries with subset answers.
+        """What became of every window of every query, where something may be dropped.
 
         Its fate is "delivered", "partly" (groups may be missing: per="group"), "dropped", "revoked"
-        (dropped when it was open already), "empty", "skipped" (jumped over; so are windows of
-        queries with approximate answers), or "lost" if it is not delivered because a record of the
-        plan could not be read; `decision` is the batch for which it was dropped, `batch` the one
-        that closed it.
+        (dropped when it was open already), "empty", "unseen" (no row that was not dropped at random
+        fell into it), "skipped" (jumped over), "lost" if it is not delivered because a record of
+        the plan could not be read, or "kept" if the driver died before it was told whether it was
+        delivered or empty; `decision` is the batch for which it was dropped, `batch` the one that
+        closed it.
         """
         self._catch_up()
         controls = [part.control for part in self.parts if part.control is not None]

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from penstock.control.prior import taking
 from penstock.drops.arrays import Flags, early
 from penstock.drops.decisions import Decisions
+from penstock.drops.floors import cut as cut_of
 from penstock.drops.floors import thresholds
 from penstock.drops.group_orders import group_order
 from penstock.drops.in_force import Span, noted
 from penstock.drops.kinds import FLOORED, PER_GROUP, Approximate, Subset, is_per_group, is_sampled
+from penstock.drops.linear import length_of, reach_back
 from penstock.drops.nested import droppable_below
 from penstock.drops.orders import (
     ALL_STAY,
@@ -40,7 +43,6 @@ from penstock.network.operators import (
     Operator,
     Source,
     base,
-    depth,
     feeds,
     inputs,
     upstream,
@@ -58,13 +60,15 @@ class Ordering:
 
     part: Part
 
-    @property
+    # What follows from the part alone is asked for in every batch, and looked up once.
+
+    @cached_property
     def targets(self) -> dict[str, Target]:
         """The queries whose windows may be dropped."""
         kinds = self.part.kinds
         return {n: one for n, one in self.skippable.items() if isinstance(kinds[n], Subset)}
 
-    @property
+    @cached_property
     def skippable(self) -> dict[str, Target]:
         """The queries that may lose rows; of approximate ones a window is only lost by a jump."""
         found = {}
@@ -72,7 +76,8 @@ class Ordering:
             kind = self.part.kinds.get(name)
             if kind is not None and isinstance(node, Aggregate):
                 gap = kind.max_gap if isinstance(kind, Subset) else 0
-                found[name] = Target(name, node.query.spec, gap, is_per_group(kind))
+                per_group, reach = is_per_group(kind), reach_back(node)
+                found[name] = Target(name, node.query.spec, gap, per_group, reach)
         return found
 
     def by_hand(self, keep: float | Mapping[str, float], drop: float | Mapping[str, float]) -> Plan:
@@ -105,15 +110,22 @@ class Ordering:
 
     def keep(self, aggregate: Aggregate, plan: Plan) -> float:
         """The share of rows that the least thinned query of an aggregate keeps."""
-        graph = self.part.graph
         shares = []
-        for name in graph.users[aggregate]:
-            node = graph.queries[name]
-            path = {name, *(graph.names[one] for one in upstream(node))}
-            path |= {taking(one.name) for one in upstream(node) if isinstance(one, Source)}
+        for name in self.part.graph.users[aggregate]:
+            path = self._paths[name]
             on = [d.keep for d in plan.random if d.arc.after in path and d.arc.before in path]
             shares.append(min(on, default=1.0))
         return max(shares)
+
+    @cached_property
+    def _paths(self) -> dict[str, set[str]]:
+        """Query → the names of all that its rows pass."""
+        graph, found = self.part.graph, {}
+        for name, node in graph.queries.items():
+            path = {name, *(graph.names[one] for one in upstream(node))}
+            path |= {taking(one.name) for one in upstream(node) if isinstance(one, Source)}
+            found[name] = path
+        return found
 
     def orders(
         self,
@@ -211,19 +223,42 @@ class Ordering:
             newest = max(newest, seen or newest)  # what rows promise says little of the newest
         before = known.in_force or ((),) * (len(shared.aggregates) + 1)
         found: list[tuple[Span, ...]] = [()] * len(before)
-        for fold, order in zip(shared.folds, orders.folds, strict=True):
-            # What a floor keeps of a group is known by group only.
-            for one in fold.aggregates if is_sampled(fold.kind) and fold.kind != FLOORED else ():
-                number, spec = shared.number[one], one.query.spec
-                found[number] = noted(
-                    before[number],
-                    batch=orders.batch,
-                    keep=1.0 if orders.counts_only else order.keep,
-                    mark=mark,
-                    newest=newest,
-                    length=spec.range or spec.period,
-                )
+        for one, folds in self._sampled.items():
+            number = shared.number[one]
+            keep, cut = self._kept(orders, folds)
+            found[number] = noted(
+                before[number],
+                batch=orders.batch,
+                keep=1.0 if orders.counts_only else keep,
+                cut=cut,
+                mark=mark,
+                # Of windows over windows, those below began earlier.
+                newest=None if newest is None else newest + reach_back(one),
+                length=length_of(one),
+            )
         return tuple(found)
+
+    def _kept(self, orders: Orders, folds: list[int]) -> tuple[float, int | None]:
+        """The least share that is kept, and the buckets of groups that keep less than all."""
+        shared = self.part.shared
+        if len(folds) == 1 and shared.folds[folds[0]].kind == FLOORED:
+            place = [i for i, fold in enumerate(shared.folds) if fold.kind == FLOORED]
+            some = orders.floors[place.index(folds[0])]
+            if some:
+                return cut_of(some)
+        return min(orders.folds[i].keep for i in folds), None
+
+    @cached_property
+    def _sampled(self) -> dict[Aggregate, list[int]]:
+        """Aggregates whose rows are dropped at random → the folds that these go through."""
+        shared, kinds = self.part.shared, self.part.kinds_of_rows
+        found = {}
+        for one in shared.aggregates:
+            if is_sampled(kinds.get(one, "")):
+                below = set(upstream(one))
+                folds = enumerate(shared.folds)
+                found[one] = [i for i, fold in folds if below & set(fold.aggregates)]
+        return found
 
     def _shares(self, aggregate: Aggregate, keep: float, known: Record) -> tuple[int, ...]:
         """The thresholds of the buckets of a query's groups."""
@@ -241,7 +276,7 @@ class Ordering:
             if target is None or not skipped:
                 return EVER
             begins = window_bounds(max(skipped) + 1, target.window)[0]
-            times.append(EVER if begins is None else begins)
+            times.append(EVER if begins is None else begins - target.reach)
         return min(times, default=EVER)
 
     def _droppable(self, state: Decisions) -> Decisions:
@@ -250,17 +285,22 @@ class Ordering:
         label = graph.names
         found = {label[graph.queries[name]]: state.runs(name) for name in self.skippable}
         for aggregate in reversed(self.part.aggregates):  # those above first
-            above = [
-                a
-                for a in self.part.aggregates
-                if any(base(feed) == aggregate for feed in feeds(a.input))
-            ]
+            above = self._above[aggregate]
             if above:
                 uppers = [(a.query.spec, found.get(label[a], ())) for a in above]
                 asked = aggregate in graph.queries.values()
                 own = found.get(label[aggregate], ()) if asked else None
                 found[label[aggregate]] = droppable_below(aggregate.query.spec, uppers, own)
         return replace(state, dropped=found)
+
+    @cached_property
+    def _above(self) -> dict[Aggregate, list[Aggregate]]:
+        """Aggregate → those that its answers are windowed by again."""
+        aggregates = self.part.aggregates
+        return {
+            one: [a for a in aggregates if any(base(feed) == one for feed in feeds(a.input))]
+            for one in aggregates
+        }
 
     def _by_window(self, aggregate: Aggregate) -> bool:
         return self.part.kinds_of_rows.get(aggregate) == "subset"
@@ -271,13 +311,17 @@ class Ordering:
         Args:
             state: the decisions.
         """
-        ones = [a for a in self.part.aggregates if depth(a) == 1 and self._by_window(a)]
+        ones = [a for a in self.part.level_one if self._by_window(a)]
         droppable = self._droppable(state) if ones else state
         return {a: early(droppable, self._level_one([a])) for a in ones}
 
     def _level_one(self, aggregates: list[Aggregate]) -> list[Target]:
+        return [self._targets_at_level_one[a] for a in aggregates]
+
+    @cached_property
+    def _targets_at_level_one(self) -> dict[Aggregate, Target]:
         names = self.part.graph.names
-        return [Target(names[a], a.query.spec, 0) for a in aggregates if depth(a) == 1]
+        return {a: Target(names[a], a.query.spec, 0) for a in self.part.level_one}
 
 
 def _stands_on(feeding: tuple[Operator, ...], source: Source) -> bool:

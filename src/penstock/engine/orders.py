@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -21,20 +22,20 @@ from penstock.drops.arrays import Flags
 from penstock.drops.arrays_per_group import ALL, Thresholds
 from penstock.drops.cells import MOST
 from penstock.drops.coins import HASH_BITS
+from penstock.drops.floors import BUCKETS
 from penstock.drops.group_orders import GroupOrder
+from penstock.drops.in_force import Span
 from penstock.drops.orders import ALL_STAY, Order, Orders, suppress_all
 from penstock.drops.sealed import unseal
 from penstock.engine.files import Folder
-from penstock.errors import RecordDamaged, UsageError
+from penstock.errors import RecordDamaged, UsageError, complaint
 
 FOLDER, KIND, VERSION = "penstock/plans", "orders", 1
 
 _FLAGS = "base: bigint, until: bigint, step: bigint, dropped: array<boolean>"
 _ORDER = f"drops: boolean, below: bigint, since: bigint, needed: boolean, {_FLAGS}"
-TYPE = (
-    f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, "
-    f"keeps: array<double>, windows: array<struct<{_FLAGS}>>>"
-)
+_REST = f"keeps: array<double>, windows: array<struct<{_FLAGS}>>"
+TYPE = f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, {_REST}>"
 _FIELDS = dict(part.split(": ") for part in _ORDER.split(", "))
 _SAMPLED = ("below", "since")
 _WANTS = {
@@ -46,7 +47,9 @@ _WANTS = {
 }
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
-_SPAN = "struct<after: bigint, until: bigint, weight: double>"
+_SPAN = "struct<after: bigint, until: bigint, weight: double, cut: array<boolean>>"
+_FOLDS = 62
+"""Folds whose bits are in one number."""
 MORE = {
     "groups": f"array<{_GROUP}>",
     "floors": "array<array<bigint>>",
@@ -59,8 +62,9 @@ approximate."""
 def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: int) -> Orders:
     """What a batch is told to do; where its record cannot be read, nothing is dropped.
 
-    What was dropped before stays suppressed, as the record of the batch before has it; without
-    that, no window is delivered.
+    A record of another batch, be it whole, counts as one that cannot be read. What was dropped
+    before stays suppressed, as the record of the batch before has it; without that, no window is
+    delivered.
 
     Args:
         checkpoint: the stream's checkpointLocation.
@@ -71,16 +75,25 @@ def read_orders(checkpoint: str, batch: int, streams: int, folds: int, windows: 
     """
     folder, lost = Folder(checkpoint, FOLDER), (RecordDamaged, UsageError, OSError)
     with suppress(*lost):
-        return orders_of(folder.read(str(batch)))
+        return orders_of(folder.read(str(batch)), batch)
     # What a batch further back had dropped is not all that was: rows may have gone since.
     with suppress(*lost):
-        return orders_of(folder.read(str(batch - 1))).harmless(batch)
+        return orders_of(folder.read(str(batch - 1)), batch - 1).harmless(batch)
     return suppress_all(batch, streams, folds, windows)
 
 
-def orders_of(content: bytes) -> Orders:
-    """The orders in a record."""
-    return Orders.from_json(unseal(KIND, VERSION, content)["orders"])
+def orders_of(content: bytes, batch: int) -> Orders:
+    """The orders in a record; `RecordDamaged` if it is not the one of the batch.
+
+    Args:
+        content: of the record.
+        batch: that it must be of.
+    """
+    values = unseal(KIND, VERSION, content)
+    orders = Orders.from_json(values.get("orders", {}))
+    if orders.batch != batch:
+        raise RecordDamaged(complaint("a record", f"must be of batch {batch}", orders.batch))
+    return orders
 
 
 def as_row(orders: Orders) -> tuple[Any, ...]:
@@ -99,14 +112,18 @@ Asking = Sequence[Sequence[Sequence[int]]]
 """Of each stream, of each question (`asking`), the numbers of the folds that ask it."""
 
 
-def top_fields(asking: Asking, sampled: Sequence[int]) -> list[str]:
+def top_fields(asking: Asking, sampled: Sequence[int], timed: Sequence[int] = ()) -> list[str]:
     """What is at the top of the row, with types, as `top_row` fills it.
 
     Args:
         asking: who asks what of the rows of streams.
         sampled: the numbers of the folds whose rows are dropped at random.
+        timed: the numbers of the folds that look up which rows stay by their time.
     """
-    fields = [f"{name}_of_{fold}: bigint" for fold in sampled for name in _SAMPLED]
+    fields = ["batch: bigint", "on: boolean"]
+    fields += [f"{name}_of_{fold}: bigint" for fold in sampled for name in _SAMPLED]
+    for i in range(len(_cut(timed))):
+        fields += [f"{_at_folds(name, i)}: {of}" for name, of in _WANTS.items()]
     for i, questions in enumerate(asking):
         fields += [f"{name}_{i}: {of}" for name, of in _FIELDS.items()]
         fields += [f"{_asked(i, j)}: bigint" for j in range(len(questions))]
@@ -125,9 +142,14 @@ def by_time(questions: Sequence[Sequence[int]], sampled: Sequence[int]) -> bool:
     return any(fold not in sampled for folds in questions for fold in folds)
 
 
-def top_row(orders: Orders, asking: Asking, sampled: Sequence[int]) -> list[Any]:
-    """What is told of the streams, and of the folds whose rows are dropped at random."""
-    row = [getattr(orders.folds[fold], name) for fold in sampled for name in _SAMPLED]
+def top_row(
+    orders: Orders, asking: Asking, sampled: Sequence[int], timed: Sequence[int] = ()
+) -> list[Any]:
+    """What is told of the batch, of its folds and of the streams."""
+    row: list[Any] = [orders.batch, not orders.counts_only]
+    row += [getattr(orders.folds[fold], name) for fold in sampled for name in _SAMPLED]
+    for some in _cut(timed):
+        row += wants([orders.folds[fold] for fold in some])
     drops = orders.at_streams
     for i, (one, questions) in enumerate(zip(orders.streams, asking, strict=True)):
         row += drops[i], *_order(one)[1:]
@@ -152,13 +174,13 @@ def wants(asked: Sequence[Order]) -> tuple[Any, ...]:
     base = min(flags.base for flags in some)
     step = math.gcd(*(n for flags in some for n in (flags.step, flags.base - base)))
     until = max(flags.base + len(flags.flags) * flags.step for flags in some)
-    if (until - base) // step > MOST:
-        return 0, 0, 1, [], every  # so none of them is dropped here, but on the way
-    masks = [every] * ((until - base) // step)
+    step = max(step, -(-(until - base) // MOST))  # fewer rows are dropped by wide cells
+    begins = base + step * np.arange(-(-(until - base) // step))
+    masks = np.full(len(begins), every, np.int64)
     for j, order in enumerate(asked):
-        for i in range(len(masks)) if order.needed and order.below < ALL else ():
-            masks[i] &= ~(1 << j) if order.dropped.at(base + i * step) else -1
-    return base, until, step, masks, every
+        if order.needed and order.below < ALL:
+            masks[order.dropped.all_of(begins, step)] &= ~(1 << j)
+    return base, base + step * len(begins), step, masks.tolist(), every
 
 
 def wanting(mark: Column, stream: int, t: Column) -> Column:
@@ -169,7 +191,36 @@ def wanting(mark: Column, stream: int, t: Column) -> Column:
         stream: its number.
         t: its event time, in microseconds.
     """
-    base, until, step, masks, every = (mark[f"{name}_{stream}"] for name in _WANTS)
+    return _bits([mark[f"{name}_{stream}"] for name in _WANTS], t)
+
+
+def staying(mark: Column, timed: Sequence[int], t: Column) -> list[Column]:
+    """The folds in which a row stays for its time, as bits; all of them where it has none.
+
+    Args:
+        mark: from `late_watermark`.
+        timed: as for `top_fields`.
+        t: its event time, in microseconds.
+    """
+    cut = range(len(_cut(timed)))
+    return [_bits([mark[_at_folds(name, i)] for name in _WANTS], t) for i in cut]
+
+
+def bit_of(timed: Sequence[int], fold: int) -> tuple[int, int]:
+    """Which of the numbers that `staying` gives has the bit of a fold, and which bit it is."""
+    return divmod(timed.index(fold), _FOLDS)
+
+
+def _at_folds(name: str, number: int) -> str:
+    return f"{name}_at_folds_{number}"
+
+
+def _cut(timed: Sequence[int]) -> list[Sequence[int]]:
+    return [timed[i : i + _FOLDS] for i in range(0, len(timed), _FOLDS)]
+
+
+def _bits(wants: Sequence[Column], t: Column) -> Column:
+    base, until, step, masks, every = wants
     inside = (t >= base) & (t < until)
     cell = F.call_function("div", t - base, step).cast("int")
     return F.coalesce(F.when(inside, F.get(masks, cell)), every)
@@ -206,8 +257,14 @@ def at_stream(mark: Column, number: int) -> dict[str, Column]:
 
 
 def type_with(more: Sequence[str]) -> str:
-    """`TYPE` with more."""
-    return f"{TYPE[:-1]}{''.join(f', {name}: {MORE[name]}' for name in more)}>"
+    """What is not at the top of the row."""
+    return f"struct<{_REST}{''.join(f', {name}: {MORE[name]}' for name in more)}>"
+
+
+def rest_of(orders: Orders, more: Sequence[str]) -> tuple[Any, ...]:
+    """The orders as `type_with` has them."""
+    *_, keeps, windows = as_row(orders)
+    return keeps, windows, *(more_of(orders, name) for name in more)
 
 
 def more_of(orders: Orders, name: str) -> list[Any]:
@@ -215,23 +272,31 @@ def more_of(orders: Orders, name: str) -> list[Any]:
     if name == "floors":
         return [list(some) for some in orders.floors]
     if name == "in_force":
-        return [[(s.after, s.until, s.weight) for s in some] for some in orders.in_force]
+        return [[_span(span) for span in some] for some in orders.in_force]
     return [(_seeded(one, one.panes), _seeded(one, one.ends)) for one in orders.groups]
 
 
-def in_force(spans: Column) -> Column:
+def in_force(spans: Column, bucket: Column | None = None) -> Column:
     """The most rows that a row of a window may have stood for, be it that none stayed.
 
     Args:
         spans: those of the window's aggregate, of `in_force` of `MORE`.
+        bucket: that of a group with a floor; None for any group of the window.
     """
     start, end = F.unix_micros("window_start"), F.unix_micros("window_end")
 
     def heavier(so_far: Column, span: Column) -> Column:
         holds = (end > span["after"]) & F.coalesce(start <= span["until"], F.lit(True))
+        if bucket is not None:
+            holds = holds & F.coalesce(F.get(span["cut"], bucket), F.lit(True))
         return F.when(holds, F.greatest(so_far, span["weight"])).otherwise(so_far)
 
     return F.coalesce(F.aggregate(spans, F.lit(1.0), heavier), F.lit(1.0))
+
+
+def _span(span: Span) -> tuple[Any, ...]:
+    cut = None if span.cut is None else [bool(span.cut >> i & 1) for i in range(BUCKETS)]
+    return span.after, span.until, span.weight, cut
 
 
 def chance(columns: Sequence[Column]) -> Column:

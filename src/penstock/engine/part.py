@@ -13,17 +13,19 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import AnswerKind, Approximate, common, is_sampled
+from penstock.drops.kinds import AnswerKind, Approximate, is_sampled
 from penstock.engine import shed
-from penstock.engine.arrivals import arriving, is_as_read, rows_by_stream
+from penstock.engine.arrivals import arriving, block_of, is_as_read, rows_by_stream
 from penstock.engine.asking import Question, questions
+from penstock.engine.books import Place, places
 from penstock.engine.columns import window_time
 from penstock.engine.early import Entrance
 from penstock.engine.estimates import Estimates
 from penstock.engine.folds import folded
-from penstock.engine.frame import AGGREGATE, Answers
+from penstock.engine.frame import AGGREGATE, ORDERS, Answers
 from penstock.engine.groups import grouped
 from penstock.engine.in_force import with_in_force
+from penstock.engine.kinds import kinds_of_rows
 from penstock.engine.level_above import above_all
 from penstock.engine.operators import built
 from penstock.engine.passing import Levels, on_windows
@@ -117,7 +119,8 @@ class Part:
         """The rows that a batch took from each stream; `report` is what Spark says of it."""
         counted = {one.name: self.shared.arriving(one) for one in self.shared.rows}
         scans = {source.name: self.scans(source) for source in self.graph.sources}
-        return rows_by_stream(report, scans, counted)
+        blocks = {source.name: block_of(source) for source in self.graph.sources}
+        return rows_by_stream(report, scans, counted, blocks)
 
     def _rows(self, source: Source, number: int, *, as_read: bool) -> DataFrame:
         """The rows of a stream; with a watermark, if they go on coming."""
@@ -165,19 +168,49 @@ class Part:
 
     @cached_property
     def kinds_of_rows(self) -> dict[Aggregate, str]:
-        """Aggregate over a stream → what may become of its rows: what all its queries allow."""
-        users = self.graph.users
-        return {
-            a: common([self.kinds.get(name) for name in users[a]])
-            for a in self.aggregates
-            if depth(a) == 1
-        }
+        """Aggregate → what may become of its rows: what all its queries allow."""
+        return kinds_of_rows(self.graph, self.kinds)
 
     def scans(self, source: Source) -> int:
         """How often a batch reads the rows of a stream."""
+        return self._scans[source]
+
+    # What follows from the graph is asked for in every batch, and looked up once.
+
+    @cached_property
+    def _scans(self) -> dict[Source, int]:
         feeding = [feed for node in self.set_valued.queries.values() for feed in feeds(node)]
-        windowed = [feed for a in self.aggregates if depth(a) == 1 for feed in feeds(a.input)]
-        return max(1, sum(any(base(f) == source for f in fed) for fed in (feeding, windowed)))
+        windowed = [feed for a in self.level_one for feed in feeds(a.input)]
+        return {
+            source: max(1, sum(any(base(f) == source for f in fed) for fed in (feeding, windowed)))
+            for source in self.graph.sources
+        }
+
+    @cached_property
+    def level_one(self) -> list[Aggregate]:
+        """The aggregates over streams."""
+        return [a for a in self.aggregates if depth(a) == 1]
+
+    @cached_property
+    def ways(self) -> dict[str, list[tuple[Source, Aggregate]]]:
+        """Query → the streams that its rows come from, each with an aggregate that takes them."""
+        found = {}
+        for name, node in self.graph.queries.items():
+            below = list(upstream(node))
+            ones = [a for a in self.level_one if a in below]
+            sources = [one for one in below if isinstance(one, Source)]
+            found[name] = [(s, a) for s in sources for a in ones if s in upstream(a)]
+        return found
+
+    @cached_property
+    def feeds(self) -> dict[Operator, tuple[Operator, ...]]:
+        """The feeds of each operator."""
+        return {one: feeds(one) for one in self.graph.operators}
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Where rows that may be dropped are booked."""
+        return places(self.shared)
 
     def frame(self) -> DataFrame:
         """The answers of all queries."""
@@ -185,12 +218,14 @@ class Part:
         if self.aggregates:
             frame, self.slots = self.shared.compute()
             if self.shared.sheds and self.late is not None:
-                groups = grouped_answers(self.shared, self.slots)
-                frame = shed.delivered(frame, self.late["orders"], self.metric, groups)
+                # As a column: each mention of a subquery is planned anew in every batch.
+                frame = frame.select("*", self.late["orders"].alias(ORDERS))
+                orders, groups = F.col(ORDERS), grouped_answers(self.shared, self.slots)
+                frame = shed.delivered(frame, orders, groups)
                 sampled = [a for a in self.slots if self.approximation(a) is not None]
                 if sampled:
-                    orders = self.late["orders"]
                     frame = with_in_force(frame, orders, self.shared, self.slots, sampled)
+                frame = shed.noted(frame.drop(ORDERS), self.metric)
             if self.metric is not None:
                 number = self.shared.number
                 frame = above_all(frame, self.slots, number, self.on_windows, self.metric)
@@ -236,14 +271,18 @@ class Part:
         keys = {key: F.col(slots[key]) for key in query.keys}
         kind = self.approximation(aggregate)
         if kind is not None:
-            return keys | Estimates(kind, slots).columns(query.aggregates, grouped=bool(keys))
+            below = (one for one in upstream(aggregate) if isinstance(one, Source))
+            estimates = Estimates(kind, slots, weighted=any(one.weight for one in below))
+            return keys | estimates.columns(query.aggregates, grouped=bool(keys))
         return keys | {name: F.col(slots[name]) for name in query.aggregates}
 
     def approximation(self, aggregate: Aggregate) -> Approximate | None:
         """How the answers of an aggregate are estimated; None if they are exact."""
-        if not self.shared.approximates or not is_sampled(self.kinds_of_rows.get(aggregate, "")):
+        if not self.shared.estimates(aggregate):
             return None
-        kind = self.kinds[self.graph.users[aggregate][0]]
+        users, queries = self.graph.users[aggregate], self.graph.queries
+        # One whose answers they are knows best; others may want other bounds of what is above.
+        kind = self.kinds[next((n for n in users if queries[n] == aggregate), users[0])]
         assert isinstance(kind, Approximate)  # noqa: S101 - all its queries are
         return kind
 

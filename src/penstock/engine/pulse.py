@@ -50,13 +50,13 @@ class Pulse:
 
     interval: float = 0.0
     clock: Callable[[], float] = time.time
-    _entered: float | None = None
+    _entered: tuple[float, ...] = ()
     _control: tuple[int, float] | None = None
     _overhead: float = 0.0
 
     def enter(self) -> None:
         """The rows of a batch are about to be worked on."""
-        self._entered = self.clock()
+        self._entered = (*self._entered[-1:], self.clock())
 
     def began(self, last: Beat | None) -> float:
         """When the running batch began.
@@ -64,10 +64,14 @@ class Pulse:
         Args:
             last: the batch before it, if Spark has told of it.
         """
-        now = self.clock() if self._entered is None else self._entered
+        now = self._entered[-1] if self._entered else self.clock()
         if last is None:
             return now
-        return max(now - last.lead, last.ended)
+        # Before rows are worked on a batch also reads what it shall drop, which no report tells:
+        # as long as for the batch before, of which it is known by now when it began.
+        before = self._entered[0] - last.began if len(self._entered) > 1 else 0.0
+        lead = before if last.lead <= before <= last.ended - last.began else last.lead
+        return max(now - lead, last.ended)
 
     def overhead(self, last: Beat | None) -> float:
         """Seconds from the control point of a batch to its end, as they were last seen."""
@@ -105,3 +109,15 @@ def response(share: float, began: float, collected: float, ended: float, waited:
         waited: seconds that rows had been left for later batches before.
     """
     return ended - began + share * collected + waited
+
+
+def ran(took: Mapping[str, Any]) -> bool:
+    """Whether a report is of a batch that ran.
+
+    A stream that waits for rows says so now and then, in a report of the batch that is next: to
+    take it for that batch would be to pass over the batch itself.
+
+    Args:
+        took: how long each of its steps took (`durationMs`).
+    """
+    return "addBatch" in took

@@ -18,8 +18,10 @@ from penstock.engine.measure import Measure
 from penstock.engine.pulse import Beat, Pulse, response
 from penstock.engine.shedder import Shedder
 from penstock.network.operators import inputs
-from penstock.planning.regulator import Decision, Ended, Regulator, reach
+from penstock.planning.reach import Came, Reach
+from penstock.planning.regulator import Decision, Ended, Regulator
 from penstock.planning.sampling import LEAST
+from penstock.windows.durations import SECOND
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +54,8 @@ class Regulation:
     _seen: tuple[Beat, dict[str, float]] | None = None
     _rates: dict[str, float] = field(default_factory=dict)
     _paced: int = -1
-    _before: float = 0.0
+    _reach: Reach = field(default_factory=Reach)
+    _newest: int | None = None
 
     def decide(self, batch: int) -> None:
         """Says what is dropped from the next batch on.
@@ -67,9 +70,7 @@ class Regulation:
             if ended is None:
                 return
             decision = self.regulator.step(ended, self.measure.statistics.now)
-            times = reach(ended, self._before)
-            self._before = sum(ended.rows.values())
-            self.shedder.ask(self._plan(decision), times)
+            self.shedder.ask(self._plan(decision), self._reach.ahead(ended.unknown))
         except Exception as error:  # noqa: BLE001 - a stream is not stopped by its controller
             _log.exception("the controller failed at batch %s: the last plan stays", batch)
             self.problems.append(
@@ -123,16 +124,17 @@ class Regulation:
     def _pace(self, batch: int, overhead: float) -> float | None:
         """Seconds of work done in a second of the last batch of which it is known what was dropped.
 
-        Windows that were dropped stay so, and queries come and go between two plans: where there
-        are any, a plan does not tell what the batch that is ending had to do, nor does the batch
-        before it. So what one has done is held against the seconds that the same one took.
+        Windows that were dropped stay so, and queries come and go between two plans: a plan does
+        not tell what the batch that is ending had to do, nor does the batch before it. And it was
+        made with the costs that were known then. So what a batch has done, by what is known now, is
+        held against the seconds that the same one took.
 
         Args:
             batch: the one that is ending; if it drops nothing, its own seconds say all.
             overhead: seconds between the control points of two batches that belong to neither.
         """
         shedder = self.shedder
-        if not shedder.targets or shedder.mode != "on" or batch not in shedder.dropping:
+        if shedder.mode != "on" or batch not in shedder.dropping:
             return None
         # What was dropped is told when the watermark has moved; until then nothing is known.
         told = (seen for seen in reversed(self.measure.observations) if seen.operators)
@@ -153,7 +155,14 @@ class Regulation:
         if self._seen is not None and last.began > self._seen[0].began:
             seconds = last.began - self._seen[0].began
             self._rates = {name: count / seconds for name, count in rows.items()}
+            self._note_reach(Came(sum(rows.values()), seconds))
         self._seen = last, rows
+
+    def _note_reach(self, came: Came) -> None:
+        """How far the event times of the last batch went."""
+        before, self._newest = self._newest, self.measure.newest
+        if before is not None and self._newest is not None:
+            self._reach.note(came, (self._newest - before) / SECOND)
 
     def _expected(self, seconds: float) -> dict[str, float]:
         """Where offsets do not tell how many rows a batch has, as many as the one before it had."""

@@ -1,6 +1,7 @@
 """A calibration: short runs over a sample tell how the costs of operators stand to each other.
 
-A thousand rows of each stream, many times over and in memory, go through the network three ways:
+A thousand rows of each stream, many times over and in memory, go through the network three ways,
+first a few of them, so that it is known how many take no longer than the stream can bear:
 
     nothing is done to them              the fixed cost of a run
     they pass filters, maps and joins    … and these operators
@@ -47,7 +48,9 @@ from penstock.network.operators import (
 )
 
 SAMPLE, ROWS, TIMES = 1_000, 200_000, 3
-"""Rows that are read, rows that a run works on, and how often it is run: once to warm up."""
+"""Rows that are read, that a run works on at most, and how often it is run: once to warm up."""
+TRIED, LONGEST = 5_000, 0.3
+"""Rows that it is tried with before, and seconds that a run may take: it slows the stream down."""
 
 _log = logging.getLogger(__name__)
 
@@ -106,8 +109,34 @@ def rehearsed(
         prior: what is believed before.
         clock: seconds.
     """
+    tried = _runs(part, samples, min(TRIED, ROWS), 2, clock)
+    idle, *others = (seconds for _, seconds in tried[-1])
+    each = max(others, default=0.0) - idle
+    rows = min(ROWS, int(TRIED * LONGEST / each)) if each > 0 else ROWS
+    runs = _runs(part, samples, max(rows, min(SAMPLE, ROWS)), TIMES, clock)
+    found = calibrate(prior, [run for some in runs[1:] for run in some])
+    # A run has no logs and no state to keep: what a batch costs in any case stays as believed.
+    return replace(found, fixed=prior.fixed)
+
+
+def _runs(
+    part: Part,
+    samples: Mapping[Source, pa.Table],
+    many: int,
+    times: int,
+    clock: Callable[[], float],
+) -> list[list[tuple[Mapping[str, float], float]]]:
+    """Of each time, of each way: the rows that operators took in, and the seconds it took.
+
+    Args:
+        part: of a network.
+        samples: rows of each stream.
+        many: rows that a run works on.
+        times: how often it is run.
+        clock: seconds.
+    """
     graph = part.graph
-    rows = {source: _many(source, table) for source, table in samples.items()}
+    rows = {source: _many(source, table, many) for source, table in samples.items()}
     try:
         idle = [frame.groupBy().count() for frame in rows.values()]
         flows = _flows(graph, rows)
@@ -123,22 +152,19 @@ def rehearsed(
             (below, list(passing.values())),
             *([(rows_in, [whole])] if whole is not None else []),
         ]
-        runs = [(took_in, _timed(clock, way)) for _ in range(TIMES) for took_in, way in ways]
-        found = calibrate(prior, runs[len(ways) :])
-        # A run has no logs and no state to keep: what a batch costs in any case stays as believed.
-        return replace(found, fixed=prior.fixed)
+        return [[(took_in, _timed(clock, way)) for took_in, way in ways] for _ in range(times)]
     finally:
         for frame in rows.values():
             frame.unpersist()
 
 
-def _many(source: Source, table: pa.Table) -> DataFrame:
+def _many(source: Source, table: pa.Table, many: int) -> DataFrame:
     spark = rows_of(source).sparkSession
     few = without_punctuation(spark.createDataFrame(table), source.progress)
-    times = spark.range(-(-ROWS // max(1, table.num_rows))).select(F.lit(1).alias("penstock_times"))
-    many = few.crossJoin(F.broadcast(times)).drop("penstock_times").persist()
-    many.count()
-    return many
+    times = spark.range(-(-many // max(1, table.num_rows))).select(F.lit(1).alias("penstock_times"))
+    found = few.crossJoin(F.broadcast(times)).drop("penstock_times").persist()
+    found.count()
+    return found
 
 
 def _flows(graph: Graph, rows: Mapping[Source, DataFrame]) -> dict[Source, Flow]:

@@ -74,8 +74,9 @@ def results_of(query: WindowQuery) -> Stream:
     if "window_end" not in query.query.window_columns or query.query.window.unit != "time":
         rule = "must have windows over time, for its answers to have one"
         raise UsageError(complaint("results()", rule, str(query.query.window)))
-    if given.is_streaming:
-        # Only their columns are asked for: the windows of a stream are computed in a network.
+    weights = (one.weight for one in upstream(given.node) if isinstance(one, Source))
+    if given.is_streaming or any(weight is not None for weight in weights):
+        # Only their columns are asked for: such windows are computed in a network.
         empty = given.rows.sparkSession.createDataFrame([], given.rows.schema)
         time, order = given.event_time, given.order
         source = Source("empty", time, 0, given.late, None, order, (), Handle(empty))

@@ -63,8 +63,8 @@ class Shared:
         late: L, up to which windows are closed (`late_watermark`); None for a batch.
         tally: counts rows on their way; None for a batch.
         together: numbers of groups that are folded together (`looked`).
-        kinds: what may become of the rows of aggregates over streams; those that are not named
-            keep all of theirs.
+        kinds: what may become of the rows of aggregates (`kinds_of_rows`); those that are not
+            named keep all of theirs.
     """
 
     aggregates: Sequence[Aggregate]
@@ -108,8 +108,19 @@ class Shared:
         return {
             "asking": self.asking,
             "sampled": [i for i, fold in enumerate(self.folds) if is_sampled(fold.kind)],
+            "timed": self.timed,
             "more": [*more, "in_force"] if self.approximates else more,
         }
+
+    @cached_property
+    def timed(self) -> list[int]:
+        """The numbers of the folds, from 0 on, that look up which rows stay by their time.
+
+        A fold that has its streams to itself need not: what stays at the stream stays for it.
+        """
+        by_window = [i for i, fold in enumerate(self.folds) if fold.kind in ("subset", PER_GROUP)]
+        on = [{base(feed) for feed in fold.feeds} for fold in self.folds]
+        return [i for i in by_window if any(on[i] & on[j] for j in range(len(on)) if j != i)]
 
     @property
     def weighted(self) -> bool:
@@ -120,6 +131,10 @@ class Shared:
     def approximates(self) -> bool:
         """Whether rows may be dropped at random, here or upstream, and have weights if so."""
         return (self.sheds or self.weighted) and any(map(is_sampled, self.kinds.values()))
+
+    def estimates(self, aggregate: Aggregate) -> bool:
+        """Whether the answers of an aggregate are estimates, from a sample of its rows."""
+        return self.approximates and is_sampled(self.kinds.get(aggregate, ""))
 
     def arriving(self, source: Source) -> str:
         """The metric under which the rows of a stream are counted, if they are."""
@@ -173,7 +188,7 @@ class Shared:
     def asked(self, aggregate: Aggregate, view: DataFrame) -> dict[str, Asked]:
         """The functions of an aggregate, and those that its statistics need."""
         asked = aggregate.query.aggregates
-        if self.approximates and is_sampled(self.kinds.get(aggregate, "")):
+        if self.estimates(aggregate):
             plain = {n: a for n, a in asked.items() if a.function in ("count", "sum", "avg")}
             return plain | self._sampled(list(asked.values()))
         summed = next((a.column for a in asked.values() if a.function in ("sum", "avg")), None)

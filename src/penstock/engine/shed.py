@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import is_sampled
 from penstock.engine import floors, shed_groups
 from penstock.engine.apart import apart
-from penstock.engine.books import BATCHES, places
+from penstock.engine.books import BATCHES, places, shared_stays
 from penstock.engine.early import NEVER, in_sample, random_number
 from penstock.engine.frame import (
     AGGREGATE,
@@ -34,11 +34,19 @@ from penstock.engine.frame import (
     MARK,
     ON,
     STAYED,
+    bits_at,
     stays_at,
 )
 from penstock.engine.groups import ROWS
-from penstock.engine.orders import Fields, at_stream, is_dropped, is_small, stays
 from penstock.engine.orders import at_fold as order_of
+from penstock.engine.orders import (
+    at_stream,
+    bit_of,
+    is_dropped,
+    is_small,
+    staying,
+    stays,
+)
 from penstock.engine.step import quoted
 from penstock.engine.watermark import known_late
 from penstock.network.operators import Source
@@ -46,8 +54,8 @@ from penstock.network.operators import Source
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
-_AT_ONCE, _BY_WINDOW = 9, 3
-"""Orders that are looked into in one piece of code: at random, or else."""
+_AT_ONCE = 9
+"""Folds for which it is looked in one piece of code whether rows stay."""
 
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
@@ -61,56 +69,65 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     """
     assert shared.late is not None  # noqa: S101 - rows are only dropped from streams
     names = source.identity or tuple(shared.rows[source].columns)
-    drops, orders = F.col(MARK)["drops"], F.col(MARK)["orders"]
-    u = random_number(source, names)
+    mark, u, t = F.col(MARK), F.col(CHANCE), F.col(AT)
+    drops, order = mark["drops"], at_stream(mark, number)
     time = F.unix_micros(F.col(quoted(source.event_time or "")))
-    folds, of = shedding(shared), len(places(shared))
-    book = -1 - F.pmod(orders["batch"], F.lit(BATCHES)) * of
-    mark = F.col(MARK)
-    sampled = {stays_at(i): order_of(mark, i) for i in folds if is_sampled(shared.folds[i].kind)}
-    at_random = all(is_sampled(fold.kind) for fold in shared.folds)
-    found = {stays_at(i): F.get(orders["folds"], F.lit(i)) for i in folds}
-    at_top: dict[str, Fields] = {STAYED: at_stream(mark, number), **sampled}
-    frame = frame.select("*", F.when(drops, u).alias(CHANCE), time.alias(AT))
-    frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
-
-    def would_stay(name: str) -> Column:
-        order = at_top.get(name, F.col(f"{name}_order"))
-        rule = is_small if name in sampled or (name == STAYED and at_random) else stays
-        # Spark would move the filter below, and write all of this out twice, if it were sure that
-        # it gives the same each time.
-        looked = drops & (F.spark_partition_id() >= 0)
-        would = F.when(looked, rule(order, F.col(CHANCE), F.col(AT)))
-        return would.otherwise(F.lit(True)).alias(name)
-
-    # What the orders say is looked up here, once, and never handed from one piece of code to the
-    # next: where it ends, all orders would be copied with every row.
-    asked = [STAYED, *found]
-    at_once = _AT_ONCE if at_random else _BY_WINDOW
-    for start in range(0, len(asked), at_once):
-        piece = asked[start : start + at_once]
-        if start:
-            frame = apart(frame.drop(MARK)).select("*", shared.late.alias(MARK))
-        looked_up = {name: f"{name}_order" for name in piece if name not in at_top}
-        orders_of = [F.when(drops, found[n]).alias(order) for n, order in looked_up.items()]
-        frame = frame.select("*", *orders_of)
-        more = list(map(would_stay, piece))
-        if not start:
-            counting = F.coalesce(drops & at_stream(mark, number)["drops"], F.lit(False))
-            more.append(counting.alias(COUNTING))
-        frame = frame.select("*", *more).drop(*looked_up.values())
     frame = frame.select(
-        "*",
-        drops.alias(DROPS),
-        (drops & orders["on"]).alias(ON),
-        F.when(drops, book).cast("int").alias(BOOK),
-        orders["keeps"].alias(KEEPS),
-        known_late(F.col(MARK)).alias(LATE),
-    ).drop(MARK, AT)
+        "*", F.when(drops, random_number(source, names)).alias(CHANCE), time.alias(AT)
+    )
+    bits = {bits_at(i): some for i, some in enumerate(staying(mark, shared.timed, t))}
+    if bits:
+        listed = (F.when(drops, some).alias(name) for name, some in bits.items())
+        frame = frame.select("*", *listed)
+    frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
+    # Spark would move the filter below, and write all of this out twice, if it were sure that it
+    # gives the same each time.
+    looked = drops & (F.spark_partition_id() >= 0)
+    at_random = all(is_sampled(fold.kind) for fold in shared.folds)
+    stayed = is_small(order, u, t) if at_random else stays(order, u, t)
+    on = drops & mark["on"]
+    found = {
+        STAYED: F.when(looked, stayed).otherwise(F.lit(True)),
+        COUNTING: F.coalesce(drops & order["drops"], F.lit(False)),
+        DROPS: drops,
+        ON: on,
+        BOOK: F.when(drops, -1 - F.pmod(mark["batch"], F.lit(BATCHES)) * len(places(shared))).cast(
+            "int"
+        ),
+        LATE: known_late(mark),
+    }
+    if shared.approximates:
+        found[KEEPS] = mark["orders"]["keeps"]
+    ways = {
+        stays_at(i): F.when(looked, _stays_on_the_way(shared, i)).otherwise(F.lit(True))
+        for i in shedding(shared)
+        if i in shared.timed or is_sampled(shared.folds[i].kind)
+    }
+    # What is told is never handed from one piece of code to the next: where it ends, all of it
+    # would be copied with every row.
+    while len(ways) > _AT_ONCE:
+        some = [ways.pop(name).alias(name) for name in list(ways)[:_AT_ONCE]]
+        frame = apart(frame.select("*", *some).drop(MARK)).select("*", shared.late.alias(MARK))
+    rest = [quoted(name) for name in frame.columns if name not in (MARK, AT, *bits)]
+    frame = frame.select(*rest, *(value.alias(name) for name, value in (found | ways).items()))
     stay = F.col(STAYED)
     if shared.tally is not None:
-        stay = stay | in_sample(F.col(CHANCE))
+        stay = stay | in_sample(u)
     return frame.where(F.when(F.col(ON), stay).otherwise(F.lit(True)))
+
+
+def _stays_on_the_way(shared: Shared, fold: int) -> Column:
+    """Whether a row stays for a fold, if its orders are looked into.
+
+    Args:
+        shared: all aggregates.
+        fold: its number, from 0 on.
+    """
+    u = F.col(CHANCE)
+    if fold not in shared.timed:
+        return is_small(order_of(F.col(MARK), fold), u, F.col(AT))
+    number, bit = bit_of(shared.timed, fold)
+    return (F.col(bits_at(number)).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0) | (u == NEVER)
 
 
 def shedding(shared: Shared) -> list[int]:
@@ -128,7 +145,7 @@ def at_fold(shared: Shared, number: int, lost: str | None = None) -> Column | No
     """
     if number not in shedding(shared):
         return None  # nor are rows dropped at a stream that it needs all of
-    stay = F.col(STAYED) & F.col(stays_at(number))
+    stay = F.col(STAYED) & shared_stays(shared, number)
     stay = stay if lost is None else stay & ~F.col(lost)
     return F.when(F.col(ON), stay).otherwise(F.lit(True))
 
@@ -157,15 +174,12 @@ def upstream_weight(column: Column) -> Column:
     return F.when((w >= 1) & (w < math.inf), w).otherwise(wrong)
 
 
-def delivered(
-    frame: DataFrame, orders: Column, metric: str | None, groups: shed_groups.Suppressed = ()
-) -> DataFrame:
-    """The answers of windows that are not dropped; which windows these are is noted.
+def delivered(frame: DataFrame, orders: Column, groups: shed_groups.Suppressed = ()) -> DataFrame:
+    """The answers of windows that are not dropped.
 
     Args:
         frame: the answers of all aggregates.
         orders: of the batch.
-        metric: the name of the metric under which they are noted; None for not at all.
         groups: the queries that are dropped per group.
     """
     flags = F.get(orders["windows"], F.col(AGGREGATE))
@@ -173,8 +187,17 @@ def delivered(
     dropped = dropped | shed_groups.suppressed(orders, groups) if groups else dropped
     # The count is no key: so Spark cannot move this below the windows, where it would only keep
     # further rows out of a window that has some already.
-    left = frame.where(~dropped | (F.col(ROWS) < 0))
+    return frame.where(~dropped | (F.col(ROWS) < 0))
+
+
+def noted(frame: DataFrame, metric: str | None) -> DataFrame:
+    """The answers; which windows they are of is noted.
+
+    Args:
+        frame: the answers that are delivered.
+        metric: the name of the metric under which they are noted; None for not at all.
+    """
     if metric is None:
-        return left
+        return frame
     window = F.struct(F.col(AGGREGATE).alias("a"), F.unix_micros("window_end").alias("end"))
-    return left.observe(f"{metric}_windows", F.collect_set(window).alias("delivered"))
+    return frame.observe(f"{metric}_windows", F.collect_set(window).alias("delivered"))

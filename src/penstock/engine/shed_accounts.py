@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from penstock.engine.arrivals import rows_in
-from penstock.engine.books import AT_STREAM, BATCHES, placed, places
+from penstock.engine.arrivals import block_of, rows_in
+from penstock.engine.books import AT_STREAM, BATCHES, placed
 from penstock.engine.part import Part
 from penstock.engine.run import ACCOUNTS
 from penstock.engine.tally import BOOKED
-from penstock.network.operators import Aggregate, Source, base, depth, feeds, upstream
+from penstock.network.operators import Aggregate, Source, base
 
 SHED_ACCOUNTS = ("rows_in", "shed_at_stream", "shed_on_the_way", "taken")
 
@@ -41,7 +41,7 @@ class ShedAccounts:
     _lost: Counter[tuple[int, Source, Aggregate]] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
-        known = places(self.part.shared)
+        known = self.part.places
         for report in self.reports:
             metrics = report.get("observedMetrics", {}).get(self.part.metric, {})
             for entry in metrics.get(BOOKED) or ():
@@ -56,35 +56,38 @@ class ShedAccounts:
 
     def of(self, name: str) -> dict[int, dict[str, int]]:
         """Batch → the accounts of a query, for all batches of which they are known already."""
-        below = list(upstream(self.part.graph.queries[name]))
-        sources = [one for one in below if isinstance(one, Source)]
-        ones = [one for one in below if isinstance(one, Aggregate) and depth(one) == 1]
-        found = {batch: dict.fromkeys(SHED_ACCOUNTS, 0) for batch in self.told()}
-        for report in self.reports:
-            total = found.get(report["batchId"])
-            for source in sources if total is not None else ():
-                for aggregate in ones:
-                    if source in upstream(aggregate):
-                        self._add(total or {}, report, source, aggregate)
-        return found
+        told = self.told()
+        reports = (report for report in self.reports if report["batchId"] in told)
+        return {report["batchId"]: self.of_batch(name, report) for report in reports}
 
-    def _add(
-        self, total: dict[str, int], report: Mapping[str, Any], source: Source, of: Aggregate
-    ) -> None:
-        shared = self.part.shared
-        rows = rows_in(report, shared.arriving(source), self.part.scans(source))
-        if not rows:
-            return  # Spark also reports that nothing came
-        gone, lost = self.gone(report, source), self.lost(report["batchId"], source, of)
-        total["rows_in"] += rows
-        total["shed_at_stream"] += gone
-        total["shed_on_the_way"] += lost
-        total["taken"] += rows - gone - lost
+    def of_batch(self, name: str, report: Mapping[str, Any]) -> dict[str, int]:
+        """The accounts of a query, for a batch that is told.
+
+        Args:
+            name: of the query.
+            report: of the batch.
+        """
+        total = dict.fromkeys(SHED_ACCOUNTS, 0)
+        for source, aggregate in self.part.ways[name]:
+            rows = self._rows_in(report, source)
+            if not rows:
+                continue  # Spark also reports that nothing came
+            gone = self.gone(report, source)
+            lost = self.lost(report["batchId"], source, aggregate)
+            total["rows_in"] += rows
+            total["shed_at_stream"] += gone
+            total["shed_on_the_way"] += lost
+            total["taken"] += rows - gone - lost
+        return total
+
+    def _rows_in(self, report: Mapping[str, Any], source: Source) -> int:
+        metric, scans = self.part.shared.arriving(source), self.part.scans(source)
+        return rows_in(report, metric, scans, block_of(source))
 
     def gone(self, report: Mapping[str, Any], source: Source) -> int:
         """The rows of a stream that were dropped where they entered, in a batch that is told."""
         shared, batch = self.part.shared, report["batchId"]
-        rows = rows_in(report, shared.arriving(source), self.part.scans(source))
+        rows = self._rows_in(report, source)
         stayed = self._stayed[batch % BATCHES, source]
         streams = self.dropping.get(batch, ())
         # A batch of which no row stayed has booked nothing.
@@ -124,7 +127,7 @@ def reported(part: Part, name: str, report: Mapping[str, Any]) -> dict[str, int]
     """
     total = dict.fromkeys(("rows", *ACCOUNTS[:-1]), 0)
     node = part.graph.queries[name]
-    of = {one for feed in feeds(node) if isinstance(one := base(feed), Aggregate)}
+    of = {one for feed in part.feeds[node] if isinstance(one := base(feed), Aggregate)}
     seen = report.get("observedMetrics", {}).get(part.metric or "", {})
     for aggregate in of:
         number = part.shared.number[aggregate]

@@ -12,7 +12,7 @@ from penstock.drops.in_force import Span
 from penstock.drops.orders import Orders
 from penstock.drops.sealed import seal, unseal
 from penstock.engine.files import Folder
-from penstock.engine.orders import KIND, VERSION
+from penstock.engine.orders import KIND, VERSION, orders_of
 from penstock.errors import RecordDamaged
 
 Mode = Literal["off", "monitor", "on"]
@@ -64,10 +64,11 @@ class Record:
 
     @classmethod
     def read(cls, folder: Folder, batch: int) -> Record | None:
-        """That of a batch; None if it cannot be read."""
+        """That of a batch; None if it cannot be read, or is of another batch."""
         try:
-            values: dict[str, Any] = unseal(KIND, VERSION, folder.read(str(batch)))
-            orders = Orders.from_json(values["orders"])
+            content = folder.read(str(batch))
+            values: dict[str, Any] = unseal(KIND, VERSION, content)
+            orders = orders_of(content, batch)
             would = values.get("would")
             return cls(
                 Decisions.from_json(values["decisions"]),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,6 +40,7 @@ from penstock.engine.tally import ONE_IN
 from penstock.engine.watermark import watermark_in
 from penstock.errors import UsageError, complaint, did_you_mean
 from penstock.network.operators import Aggregate, depth, upstream
+from penstock.windows.durations import SECOND
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +51,7 @@ LARGE = 200 * ONE_IN
 """Rows of a batch, from which on enough are in the sample to tell how far the stream is."""
 
 _AHEAD = 4.0
-"""Windows are decided so many times as far ahead as a batch has gone."""
+"""Windows are decided so many times as far ahead as a batch has gone, if nobody knows better."""
 
 
 @dataclass
@@ -67,6 +69,8 @@ class Shedder:
             share of its rows that it keeps, or the times whose rows it does not.
         floor: what is dropped at least, whatever else is asked; as a plan of many nodes wants it.
         upstream: the windows that nodes upstream have dropped, by query; None if there are none.
+        before: called at the end of each batch, before it is written what the next one drops; None
+            for nothing.
     """
 
     part: Part
@@ -80,18 +84,20 @@ class Shedder:
     kept: dict[int, dict[Aggregate, float | Flags]] = field(default_factory=dict)
     floor: Plan = field(default_factory=Plan)
     upstream: Callable[[], Mapping[str, Iterable[tuple[int, int]]]] | None = None
+    before: Callable[[int], None] | None = None
     _would: Decisions | None = None
     _newest: int | None = None
     _span: int = 0
     _skip: int | None = None
-    _times: float = _AHEAD
+    _reaches: float | None = None
     _lost: int | None = None
     _large: bool = False
     _sizes: dict[str, Buckets] = field(default_factory=dict)
     _in_force: tuple[tuple[Span, ...], ...] = ()
+    _written: tuple[int, bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
+    @cached_property
     def _folder(self) -> Folder:
         return Folder(self.checkpoint, FOLDER)
 
@@ -109,16 +115,29 @@ class Shedder:
         self._large, self._in_force = last.large, last.in_force
         self._sizes = dict(last.sizes)
         check_strides(self.state, self.targets)
-        if done and found == [None, None]:
+        lost = bool(done) and found == [None, None]
+        if lost:
             self._lost = following
             self._tell(
                 f"no plan of {self.checkpoint} can be read: windows that are open now are "
                 "not delivered"
             )
-        if found[0] is None:
-            self._write(following)
-        else:
-            self._note(orders_of(self._folder.read(str(following))))
+        if found[0] is not None:
+            self._note(orders_of(self._folder.read(str(following)), following))
+            return
+        damaged = self._had_record(following)
+        if damaged and not lost:
+            self._tell(f"the plan of batch {following} cannot be read: nothing is dropped in it")
+        self._write(following, harmless=damaged)
+
+    def _had_record(self, batch: int) -> bool:
+        """Whether a batch was decided before, be it that nothing is left of what was.
+
+        One that has begun had its record by then. One that has not may have none yet: then it is
+        decided as any other.
+        """
+        begun = Folder(self.checkpoint, "offsets")
+        return any(str(batch) in folder.names() for folder in (self._folder, begun))
 
     def follow(self, batch: int, newest: int | None, rows: float | None = None) -> None:
         """Writes what the next batch shall do.
@@ -128,7 +147,9 @@ class Shedder:
             newest: the largest event time that this process has seen, in microseconds, if any.
             rows: of the last batch that this process has seen, if any.
         """
-        if self._read(batch) is None:
+        if self.before is not None:
+            self.before(batch)
+        if not self._is_whole(batch):
             for notes in (self.dropping, self.kept):
                 notes.pop(batch, None)
             self._tell(f"the plan of batch {batch} cannot be read: nothing was dropped in it")
@@ -139,12 +160,13 @@ class Shedder:
                 f"the plan of batch {batch + 1} cannot be written, it drops nothing: {error}"
             )
 
-    def ask(self, plan: Plan, reach: float = 0.0) -> None:
+    def ask(self, plan: Plan, reach: float | None = None) -> None:
         """Takes another plan, for the next batch that is not decided yet.
 
         Args:
             plan: what to drop.
-            reach: how many times as far as a batch windows are decided ahead, at least.
+            reach: how far the rows of that batch go beyond the newest that is known of, in seconds
+                of event time; None if nobody knows.
         """
         for drop in plan.windows:
             for name in drop.queries:
@@ -152,7 +174,7 @@ class Shedder:
         for name in plan.closed:
             _known(name, self.targets, "closed")
         with self._lock:
-            self.plan, self._times = plan, max(_AHEAD, reach)
+            self.plan, self._reaches = plan, reach
 
     def skip_to(self, time: int) -> None:
         """Gives up all windows that begin before a time, from the next batch on.
@@ -206,9 +228,18 @@ class Shedder:
         rows = seen if told is None else sum(told.values())
         return self._large if rows is None else rows >= LARGE
 
-    def _write(self, batch: int, seen: int | None = None, rows: float | None = None) -> None:
+    def _write(
+        self,
+        batch: int,
+        seen: int | None = None,
+        rows: float | None = None,
+        *,
+        harmless: bool = False,
+    ) -> None:
         with self._lock:
             plan, mode, until = both(self.plan, self.floor), self.mode, self._skip
+        if harmless:
+            plan = Plan()
         entry = Folder(self.checkpoint, "offsets")
         last = str(batch - 1)
         mark = watermark_in(entry.read(last)) if last in entry.names() else None
@@ -245,9 +276,13 @@ class Shedder:
             self._in_force,
         )
         orders = self.ordering.orders(batch, plan, mode, known, mark=mark or None, seen=seen)
+        if harmless:
+            # Windows that were given up before would go on to lose rows.
+            orders = orders.harmless(batch)
         self._in_force = orders.in_force
         record = known.sealed(orders, plan=plan.values(), mode=mode)
         self._folder.write(str(batch), record)
+        self._written = batch, record
         self._note(orders)
         self._folder.remove(str(batch - _KEPT))
 
@@ -273,7 +308,8 @@ class Shedder:
             # It is not known how far a batch goes: as many windows as may be missing.
             targets = self.targets.values()
             return max((min(t.max_gap, SPAN) * t.window.slide for t in targets), default=1) or 1
-        return max(round(self._times * self._span), 1)
+        reaches = _AHEAD * self._span if self._reaches is None else self._reaches * SECOND
+        return max(round(reaches), 1)
 
     def standings(self) -> dict[str, Standing]:
         """How the queries stand whose windows may be dropped.
@@ -313,10 +349,16 @@ class Shedder:
         ones = [a for a in upstream(self.part.graph.queries[name]) if isinstance(a, Aggregate)]
         return min((self.ordering.keep(a, plan) for a in ones if depth(a) == 1), default=1.0)
 
-    def decisions_of(self, batch: int) -> Decisions | None:
+    def record_of(self, batch: int) -> Record | None:
         """What had been decided for a batch; None if its record cannot be read."""
-        record = self._read(batch)
-        return None if record is None else record.decisions
+        return self._read(batch)
+
+    def _is_whole(self, batch: int) -> bool:
+        """Whether the record of a batch can be read; what is as it was written need not be."""
+        with suppress(UsageError, OSError):
+            if (batch, self._folder.read(str(batch))) == self._written:
+                return True
+        return self._read(batch) is not None
 
     def _read(self, batch: int) -> Record | None:
         return Record.read(self._folder, batch)

@@ -18,9 +18,8 @@ from pyspark.sql import functions as F
 from penstock.engine.files import Folder
 from penstock.engine.orders import (
     Asking,
-    as_row,
-    more_of,
     read_orders,
+    rest_of,
     top_fields,
     top_row,
     type_with,
@@ -41,6 +40,7 @@ class Told(TypedDict):
 
     asking: Asking
     sampled: Sequence[int]
+    timed: Sequence[int]
     more: Sequence[str]
 
 
@@ -52,6 +52,7 @@ def late_watermark(
     *,
     asking: Asking = (),
     sampled: Sequence[int] = (),
+    timed: Sequence[int] = (),
     more: Sequence[str] = (),
 ) -> Column:
     """What the running batch N has to know of L(N - 1), in microseconds since the epoch.
@@ -69,6 +70,7 @@ def late_watermark(
             whether a row need look at that at all, and `early` whether before the watermark.
         asking: of each stream, who asks what of its rows before the watermark.
         sampled: the numbers of the folds, from 0 on, whose rows are dropped at random.
+        timed: the numbers of the folds that look up which rows stay by their time.
         more: what `orders` shall have besides, of `engine.orders.MORE`.
     """
     spec, generous = query.window, query.late == "generous"
@@ -91,12 +93,12 @@ def late_watermark(
         if mark[-1] is not None:
             return *mark, False, False, *none, None
         orders = read_orders(checkpoint, running_batch(checkpoint), *places)
-        row = (*as_row(orders), *(more_of(orders, name) for name in more))
-        return *mark, orders.drops, orders.early, *top_row(orders, asking, sampled), row
+        top_of_it = top_row(orders, asking, sampled, timed)
+        return *mark, orders.drops, orders.early, *top_of_it, rest_of(orders, more)
 
     of, none = _TYPE, list[None]()
     if places is not None:
-        top = top_fields(asking, sampled)
+        top = top_fields(asking, sampled, timed)
         none = [None] * len(top)
         told = f"drops: boolean, early: boolean, {', '.join(top)}, orders: {type_with(more)}"
         of = f"{_TYPE[:-1]}, {told}>"

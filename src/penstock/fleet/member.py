@@ -24,11 +24,6 @@ class Member(Protocol):
         """What is to be kept at drop locations; those that are not named keep all."""
         ...
 
-    @property
-    def planned(self) -> bool:
-        """Whether others have a say in that; if not, the node sheds for itself."""
-        ...
-
     def start(self) -> list[bytes]:
         """What is to be sent first."""
         ...
@@ -46,7 +41,6 @@ class Alone:
     """A node that sheds for itself only."""
 
     keeps: Mapping[Location, float] = {}
-    planned = False
 
     def start(self) -> list[bytes]:
         """Nothing."""
@@ -90,11 +84,6 @@ class Follower:
     def keeps(self) -> Mapping[Location, float]:
         """Of the last plan."""
         return self.plan.keeps
-
-    @property
-    def planned(self) -> bool:
-        """Whether there is a plan that drops anything."""
-        return bool(self.plan.id)
 
     def start(self) -> list[bytes]:
         """Nothing: a coordinator tells its plan again every few seconds."""

@@ -106,6 +106,19 @@ class Mailbox:
     _number: int = 0
     _heard: dict[tuple[str, str], int] = field(default_factory=dict)
 
+    @property
+    def number(self) -> int:
+        """Of the last message that was written, in this life or a former one that was heard of."""
+        return self._number
+
+    def beyond(self, number: int) -> None:
+        """Numbers what is written from now on above a number.
+
+        Args:
+            number: that was used elsewhere.
+        """
+        self._number = max(self._number, number)
+
     def write(self, kind: Kind, body: Mapping[str, Any]) -> bytes:
         """A message, ready to be sent.
 
@@ -131,7 +144,7 @@ class Mailbox:
             return None  # somebody else's
         if message.sender == self.name:
             # Said in a former life, maybe by a faster clock: what is said now is newer.
-            self._number = max(self._number, message.number)
+            self.beyond(message.number)
             return None
         what = f"{message.kind} {message.number} from {message.sender!r}"
         if message.kind not in KINDS or message.sender not in self.others:

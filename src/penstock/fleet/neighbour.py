@@ -8,7 +8,9 @@ from penstock.control.snapshot import Snapshot
 from penstock.errors import SpecificationError, complaint
 from penstock.fleet.member import EVERY
 from penstock.fleet.messages import Mailbox, Message
+from penstock.fleet.plans import NOTHING, Handed
 from penstock.nodes.fit.peers import Peer
+from penstock.nodes.fit.sites import Entry
 from penstock.nodes.fit.tree import Site, Tree
 from penstock.nodes.fragments import fragments
 from penstock.nodes.learnt import learnt
@@ -20,6 +22,9 @@ ERROR, DIFFERENCE = 0.05, 0.02
 
 _MOVED = 0.1
 """A cost that has changed by less than this share leaves the table as it is."""
+
+_KEPT = 0.02
+"""Shares that differ by less are not written down anew: rates never stand quite still."""
 
 _AGAIN = 10.0
 """Seconds after which one that has no table yet asks for what it may have missed."""
@@ -35,6 +40,7 @@ class Neighbour:
         period: seconds that a batch of a node may take.
         clock: seconds since the epoch.
         log: takes a line for each phase that the node sees.
+        last: the plan that it had when it ended, to begin with: its neighbours may be away.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class Neighbour:
         period: float,
         clock: Callable[[], float],
         log: Callable[[str], None],
+        last: Handed = NOTHING,
     ) -> None:
         self._network, self._node, self._mailbox = network, node, mailbox
         self._period, self._clock, self._log = period, clock, log
@@ -56,9 +63,9 @@ class Neighbour:
         version = int(clock() * 1000)
         site = self._site(self._fragment)
         self.peer = Peer(site, ERROR, network.most, DIFFERENCE, version)
-        self.keeps: Mapping[Location, float] = {}
+        self.plan, self.keeps = last, last.keeps
         self._looked = self._asked = float("-inf")
-        self._told = False
+        self._told, self._reported = False, 0
 
     @property
     def planned(self) -> bool:
@@ -77,6 +84,8 @@ class Neighbour:
     def start(self) -> list[bytes]:
         """Introduces itself, or asks what children know."""
         self._asked = self._clock()
+        # A former life may have had a faster clock: what is said now is newer.
+        self.peer.version = max(self.peer.version, self._mailbox.number)
         return self._wrapped(self.peer.start())
 
     def hear(self, message: Message) -> list[bytes]:
@@ -87,11 +96,7 @@ class Neighbour:
         """
         if message.kind != "peer" or message.body.get("to") != self.peer.site.name:
             return []
-        before = len(self.peer.reports)
-        said = self.peer.receive(str(message.body.get("text", "")).encode())
-        for line in self.peer.reports[before:]:
-            self._mailbox.report("what a peer said", line)
-        return self._wrapped(said)
+        return self._wrapped(self.peer.receive(str(message.body.get("text", "")).encode()))
 
     def tick(self, seen: Snapshot | None) -> list[bytes]:
         """Plans for what is measured now; tells neighbours if costs are others than before.
@@ -122,15 +127,20 @@ class Neighbour:
         rates = {n: s.rate for n, s in seen.streams.items() if n in entering and s.rate is not None}
         if set(rates) != set(entering) or self.peer.table is None:
             return  # the last plan stays
-        keeps = self.peer.plan(rates)
+        entry = self.peer.choose(rates)
+        keeps = {} if entry is None else entry.keeps
         if bool(keeps) != bool(self.keeps):
             shown = ", ".join(f"{name} {rate:,.4g} rows/s" for name, rate in rates.items())
             self._log(f"overloaded: {shown}" if keeps else "lifted: no node is overloaded any more")
-        if keeps and _differ(keeps, self.keeps):
+        if entry is not None and _differ(keeps, self.keeps):
+            scaled = ", ".join(f"{name} {share:.3g}" for name, share in entry.scaling.items())
+            plan = f"plan {entry.id}" if entry.id else "what is worth nothing goes"
             shares = ", ".join(f"{place} {share:.3g}" for place, share in keeps.items())
-            self._log(f"chosen: {shares}")
-            self._log("in force: from the next batch on")
+            self._log(f"chosen: {plan}, inputs scaled by {scaled}")
+            self._log(f"in force: {plan}, from the next batch on: {shares}")
         self.keeps = keeps
+        if bool(keeps) != bool(self.plan.keeps) or _differ(keeps, self.plan.keeps, _KEPT):
+            self.plan = _handed(entry)
 
     def _moved(self, believed: Network) -> bool:
         nodes = zip(believed.nodes, self._believed.nodes, strict=True)
@@ -143,11 +153,27 @@ class Neighbour:
     def _wrapped(self, said: list[bytes]) -> list[bytes]:
         from penstock.nodes.fit.messages import Message as Inner  # noqa: PLC0415 - same name
 
+        for line in self.peer.reports[self._reported :]:
+            self._mailbox.report("what a peer said", line)
+        self._reported = len(self.peer.reports)
+        # Who comes back hears of the outer numbers: they must be no lower than the inner ones.
+        self._mailbox.beyond(self.peer.version)
         return [
             self._mailbox.write("peer", {"to": Inner.decode(one).receiver, "text": one.decode()})
             for one in said
         ]
 
 
-def _differ(one: Mapping[Location, float], other: Mapping[Location, float]) -> bool:
-    return any(abs(share - other.get(place, 1.0)) > _MOVED for place, share in one.items())
+def _differ(
+    one: Mapping[Location, float], other: Mapping[Location, float], by: float = _MOVED
+) -> bool:
+    return any(abs(share - other.get(place, 1.0)) > by for place, share in one.items())
+
+
+def _handed(entry: Entry | None) -> Handed:
+    """What is in force, as it is kept; shares may be off by a rounding error."""
+    if entry is None:
+        return NOTHING
+    keeps = {place: min(1.0, max(0.0, share)) for place, share in entry.keeps.items()}
+    scaling = {name: min(1.0, max(0.0, share)) for name, share in entry.scaling.items()}
+    return Handed(entry.id, scaling, keeps)

@@ -185,7 +185,8 @@ class Aggregate:
         return str(self.query).removeprefix("SELECT ")
 
     def __hash__(self) -> int:
-        return hash((self.input, str(self.query), self.query.late))
+        query = self.query
+        return hash((self.input, query.window, query.keys, *query.aggregates, query.late))
 
 
 Operator = Source | Filter | Map | Join | Union | Aggregate

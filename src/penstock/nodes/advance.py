@@ -12,7 +12,7 @@ from penstock.nodes.lookup import LISTS, Part, Plans
 from penstock.nodes.model import Network
 from penstock.nodes.optimum import Planner
 from penstock.nodes.program import Program, Vector
-from penstock.nodes.regions import NO_CUT, Division, Progress, Region, divide
+from penstock.nodes.regions import NO_CUT, Division, Progress, Region, divide_all
 from penstock.nodes.workload import Workload
 
 _DIGITS = 12
@@ -33,15 +33,14 @@ def plans_in_advance(
         error: ε, the largest share of the best score that a plan may lose.
         expected: the same, times the probability of its region and summed.
         workload: where the rates of some inputs are likely, given their names; for `expected`.
-        stop: is told of the progress now and then; it stops when it returns True.
+        stop: is told of the progress now and then; it stops when it returns True, and all parts
+            of the network have plans that are about as good.
     """
-    parts = []
-    for fragment in fragments(network):
-        planner = Planner(fragment)
-        likely = workload(planner.program.entering) if workload is not None else None
-        division = divide(planner, error=error, expected=expected, workload=likely, stop=stop)
-        parts.append(_kept(planner.program, division))
-    return Plans(tuple(parts))
+    planners = [Planner(fragment) for fragment in fragments(network)]
+    likely = [workload(one.program.entering) if workload is not None else None for one in planners]
+    parts = list(zip(planners, likely, strict=True))
+    divisions = divide_all(parts, error=error, expected=expected, stop=stop)
+    return Plans(tuple(_kept(one.planner.program, one) for one in divisions))
 
 
 def _kept(program: Program, division: Division) -> Part:

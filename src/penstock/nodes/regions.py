@@ -15,8 +15,9 @@ So eight inputs do not cost 2^8 programs at a time, and a half that is good enou
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Progress:
         solved: linear programs.
         error: the largest error of a region, the ε reached so far, as a share.
         expected: the errors of all regions, each times its probability; without a workload, as
-            many times the volume.
+            many times the volume. Of several networks that are planned together, the largest.
     """
 
     regions: int
@@ -184,18 +185,52 @@ def divide(
         workload: where rates are likely; needed for `expected`.
         stop: is told of the progress now and then; it stops when it returns True.
     """
-    if (error is None) == (expected is None) or (expected is not None and workload is None):
+    (found,) = divide_all([(planner, workload)], error=error, expected=expected, stop=stop)
+    return found
+
+
+def divide_all(
+    parts: Sequence[tuple[Planner, Workload | None]],
+    *,
+    error: float | None = None,
+    expected: float | None = None,
+    stop: Callable[[Progress], bool | None] | None = None,
+) -> list[Division]:
+    """Cuts the rate spaces of several networks, the worst of all regions first.
+
+    So whenever it is stopped all of them have plans, and none is much worse than the others.
+
+    Args:
+        parts: plans of each network, and where its rates are likely.
+        error: as for `divide`.
+        expected: as for `divide`; of each network by itself.
+        stop: as for `divide`; it is told of all of them together.
+    """
+    weighted = expected is not None
+    unknown = weighted and any(workload is None for _, workload in parts)
+    if (error is None) == (expected is None) or unknown:
         rule = "must be given as `error`, or as `expected` with a `workload`"
         raise SpecificationError(complaint("how good plans are", rule, (error, expected)))
-    wanted = error if expected is None else expected
+    wanted = expected if expected is not None else error
     positive("an error", wanted)
-    division = Division(planner, workload if expected is not None else None)
-    while True:
-        if division.regions % _STEP == 1 and stop is not None and stop(division.progress):
-            return division
-        left = division.worst if expected is None else division.expected
-        if left <= (wanted or 0.0):
-            if stop is not None:
-                stop(division.progress)
-            return division
-        division.halve()
+    found = [Division(planner, workload if weighted else None) for planner, workload in parts]
+    for step in count():
+        if not found or (step % _STEP == 0 and stop is not None and stop(_together(found))):
+            return found
+        worst = max(found, key=lambda one: one.expected if weighted else one.worst)
+        if (worst.expected if weighted else worst.worst) <= (wanted or 0.0):
+            break
+        worst.halve()
+    if stop is not None:
+        stop(_together(found))
+    return found
+
+
+def _together(divisions: Sequence[Division]) -> Progress:
+    told = [one.progress for one in divisions]
+    return Progress(
+        sum(one.regions for one in told),
+        sum(one.solved for one in told),
+        max(one.error for one in told),
+        max(one.expected for one in told),
+    )

@@ -15,7 +15,7 @@ Tatbul and Zdonik, VLDB 2006, §2.3: the largest total share of answers; here at
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.drops.standing import Standing
@@ -141,7 +141,14 @@ class Keeping:
             return self.dropped
         return frozenset(n for n in self.dropped if self._step < self._until.get(n, 0))
 
-    def look(self, lateness: float | None, cheapest: Sequence[str], *, timed: bool = True) -> None:
+    def look(
+        self,
+        lateness: float | None,
+        cheapest: Sequence[str],
+        *,
+        beyond: Container[str] = (),
+        timed: bool = True,
+    ) -> None:
         """Tries a query if response times have been far below the target for long.
 
         What a query costs is only told by batches that have its rows: where none is kept, its cost
@@ -150,6 +157,8 @@ class Keeping:
         Args:
             lateness: the response time of the batch that ended over its target, if it is known.
             cheapest: names of all queries, those first that are believed to take the least work.
+            beyond: those that are believed to take far more than there is, each alone; they are
+                tried only if nothing was ever seen of what they cost.
             timed: whether batches tell by now what queries cost.
         """
         if timed:
@@ -159,14 +168,16 @@ class Keeping:
         self._calm = self._calm + 1 if lateness < _EARLY else 0
         self._late = self._late + 1 if lateness > 1 else 0
         if self.trial is not None:
-            if self._late > 1 or self._step >= self._ends:
+            if self._late or self._step >= self._ends:
                 self.trial = None
         elif self._calm >= _CALM and self._step >= self._wait:
             long_ago = self._step - _FORGOTTEN
             free = (
                 n
                 for n in cheapest
-                if n in self.dropped - self.barred and self._seen.get(n, long_ago) <= long_ago
+                if n in self.dropped - self.barred
+                and self._seen.get(n, long_ago) <= long_ago
+                and not (n in self._seen and n in beyond)
             )
             self.trial = next(free, None)
             self._ends, self._calm = self._step + _TRIAL, 0

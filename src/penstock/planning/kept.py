@@ -8,7 +8,6 @@ from functools import cached_property
 from penstock.planning.asked import Window
 from penstock.planning.keeping import Moment, chosen
 from penstock.planning.spans import Span
-from penstock.planning.spread import answering
 from penstock.planning.subset import LONG, Dropped, Option
 from penstock.planning.taken import Work
 from penstock.planning.workload import Workload
@@ -66,7 +65,7 @@ class Kept:
     @cached_property
     def _options(self) -> dict[int, Window]:
         """The queries whose windows can be dropped so that rows are."""
-        at = answering(self._load)
+        at = self._load.answering
         found = {}
         for n in self._queries:
             base = at[self._load.queries[n].node]

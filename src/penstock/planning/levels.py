@@ -53,15 +53,19 @@ class Roles:
 def levels(load: Workload) -> Roles:
     """What the priorities say."""
     names = range(len(load.queries))
+    each = sorted({query.priority for query in load.queries})
+    # Of each node, the highest level that needs it: one pass over the network for all levels.
+    rank = {level: len(each) - place for place, level in enumerate(each)}
+    highest = load.spread({n: float(rank[load.queries[n].priority]) for n in names})
     fits = True
-    for level in sorted({query.priority for query in load.queries}):
-        upto = [n for n in names if load.queries[n].priority <= level]
-        needed = load.spread(dict.fromkeys(upto, 1.0)) > 0
-        fits = float(load.work[needed | load.streams].sum()) <= load.capacity
+    for level in each:
+        needed = (highest >= rank[level]) | load.streams
+        fits = float(load.work[needed].sum()) <= load.capacity
         if not fits:
             break
     if fits:
         return Roles(tuple(names), (), ())
+    upto = [n for n in names if load.queries[n].priority <= level]
     here = [n for n in upto if load.queries[n].priority == level]
     held = [n for n in here if never_shed(load.queries[n])]
     windows = [n for n in here if n not in held and wants_windows(load.queries[n])]

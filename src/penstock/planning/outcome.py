@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from penstock.drops.plan import Arc, Plan, RandomDrop, WindowDrop
 from penstock.planning.expected import expected_error
 from penstock.planning.levels import Roles, never_shed
 from penstock.planning.placement import Placement, governed
-from penstock.planning.reasons import closed_because, too_much, why_now, why_random, why_windows
+from penstock.planning.reasons import (
+    at_their_most,
+    closed_because,
+    too_much,
+    why_now,
+    why_random,
+    why_windows,
+)
 from penstock.planning.result import Outcome, Planned
 from penstock.planning.subset import Dropped, Option
 from penstock.planning.workload import Workload
@@ -31,8 +39,11 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
     ]
     drops: list[WindowDrop] = []
     lost: dict[int, float] = {}
+    standing: dict[int, list[int]] = {}
+    for number in roles.windows:
+        standing.setdefault(load.queries[number].node, []).append(number)
     for option, p in windows.drops:
-        numbers = _standing_on(load, roles, option)
+        numbers = _standing_on(load, standing, option)
         lost |= dict.fromkeys(numbers, p)
         names = tuple(load.queries[n].name for n in numbers)
         span = option.span
@@ -49,8 +60,14 @@ def planned(load: Workload, roles: Roles, found: Placement, windows: Dropped) ->
     streams = float(load.work[load.streams].sum())
     before, after = load.total, streams + found.load - windows.saved
     plan = Plan(tuple(random), tuple(drops), closed)
-    notes = (*closed_because(load, roles), *too_much(load, roles, after, lost))
-    return Planned(plan, outcomes, before, after, load.capacity, reasons, notes, load.delta)
+    notes = (
+        *closed_because(load, roles),
+        *at_their_most(load, windows, after, random=bool(random)),
+        *too_much(load, roles, after, lost),
+    )
+    return Planned(
+        plan, outcomes, before, after, load.capacity, reasons, notes, load.delta, load.errors
+    )
 
 
 def _arcs(load: Workload, a: int, x: int) -> list[Arc]:
@@ -71,6 +88,7 @@ def _why_random(load: Workload, roles: Roles, found: Placement) -> dict[Arc, str
     reasons: dict[Arc, str] = {}
     for a, x in found.cuts:
         saved = (found.keep[a] - found.keep[x]) * behind[a, x]
+        saved -= load.drop_cost * load.rows_out[a] * found.keep[a]
         why = why_random(load, found.keep, (a, x), needs, float(saved))
         reasons |= dict.fromkeys(_arcs(load, a, x), why)
     return reasons
@@ -106,8 +124,14 @@ def _neediest(load: Workload, roles: Roles) -> list[int]:
     return found
 
 
-def _standing_on(load: Workload, roles: Roles, option: Option) -> list[int]:
-    """The queries whose windows a drop takes."""
+def _standing_on(load: Workload, standing: Mapping[int, list[int]], option: Option) -> list[int]:
+    """The queries whose windows a drop takes.
+
+    Args:
+        load: the network.
+        standing: node → the queries that it answers, of those whose windows may be dropped.
+        option: the drop.
+    """
     if option.queries is not None:
         return list(option.queries)
     nodes, waiting = {option.node}, [option.node]
@@ -115,7 +139,7 @@ def _standing_on(load: Workload, roles: Roles, option: Option) -> list[int]:
         more = [child for child in load.children[waiting.pop()] if child not in nodes]
         nodes.update(more)
         waiting += more
-    return [number for number in roles.windows if load.queries[number].node in nodes]
+    return sorted(number for node in nodes for number in standing.get(node, ()))
 
 
 def _outcome(load: Workload, number: int, roles: Roles, found: Placement, lost: float) -> Outcome:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.planning.asked import Window
 from penstock.planning.levels import Roles, never_shed
-from penstock.planning.spread import answering
-from penstock.planning.subset import Option
+from penstock.planning.spans import Span
+from penstock.planning.spread import own_spans
+from penstock.planning.subset import Dropped, Option
 from penstock.planning.workload import Floats, Workload
 from penstock.windows.durations import format_duration
+
+_ABOVE = 1e-6
+_EQUAL = 1e-9
 
 
 def share(value: float) -> str:
@@ -84,7 +87,7 @@ def why_now(load: Workload, option: Option, p: float, queries: Sequence[str]) ->
 
 def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
     """Why queries are closed."""
-    windows = _windows(load) if roles.not_admitted else {}
+    spans = own_spans(load, roles.not_admitted)
     for number in roles.closed:
         query = load.queries[number]
         if number not in roles.not_admitted:
@@ -94,11 +97,10 @@ def closed_because(load: Workload, roles: Roles) -> Iterator[str]:
             )
             continue
         stay = ""
-        window = windows[number]
-        if window is not None and query.max_gap is not None:
-            least = min(1.0, window.range / window.slide / (query.max_gap + 1))
-            stay = f"; if at most {query.max_gap} of its windows in a row are missing, at least "
-            stay += f"{share(least)} of its rows stay"
+        span = spans[number]
+        if span is not None and span.batch is not None:
+            stay = f"; if at most {span.batch} of its windows in a row are missing, at least "
+            stay += f"{share(span.least(span.batch))} of its rows stay"
         yield (
             f"{query.name} is closed: with the gaps that queries tolerate the load stays above the "
             f"capacity, and it is the costliest of them{stay}"
@@ -120,34 +122,68 @@ def too_much(
                 else "a sample of its rows has no error bound; answers = 'subset' drops windows"
             )
             yield f"{query.name} is never shed: {reason}"
-    windows = _windows(load) if roles.windows else {}
-    for number in roles.windows:
-        query, window = load.queries[number], windows[number]
-        if number in lost:
-            continue
-        if window is None:
+    for number, span in own_spans(load, (n for n in roles.windows if n not in lost)).items():
+        name = load.queries[number].name
+        if span is None:
             yield (
-                f"{query.name} loses no window: which rows are in a window of this kind depends on "
+                f"{name} loses no window: which rows are in a window of this kind depends on "
                 "the rows before it"
             )
-        elif query.max_gap is not None and query.max_gap < window.range // window.slide:
+        elif not span.drops_early:
             yield (
-                f"{query.name} loses no window: each row is in {window.range // window.slide} "
-                f"windows ({format_duration(window.range)} every {format_duration(window.slide)}), "
-                f"and only {query.max_gap} in a row may be missing, so none is in dropped ones only"
+                f"{name} loses no window: each row is in {_overlap(span)}, "
+                f"and only {span.batch} in a row may be missing, so none is in dropped ones only"
             )
-    if after > load.capacity * (1 + 1e-6):
+    yield from above(after, load.capacity)
+
+
+def above(after: float, capacity: float) -> Iterator[str]:
+    """That the load stays above the capacity, if it does.
+
+    Args:
+        after: the load under the plan, seconds per second.
+        capacity: seconds per second.
+    """
+    if after > capacity * (1 + _ABOVE):
         yield (
-            f"the load stays at {after / load.capacity:.2f} times the capacity: "
+            f"the load stays at {after / capacity:.2f} times the capacity: "
             "what is left cannot be dropped"
         )
 
 
-def _windows(load: Workload) -> dict[int, Window | None]:
-    """The windows of each query's answers."""
-    at = answering(load)
-    found: dict[int, Window | None] = {}
-    for number, query in enumerate(load.queries):
-        base = at[query.node]
-        found[number] = None if base is None else load.nodes[base].window
-    return found
+def at_their_most(load: Workload, windows: Dropped, after: float, *, random: bool) -> Iterator[str]:
+    """What each window drop leaves, where all of them together are not enough.
+
+    Args:
+        load: the network.
+        windows: the window drops.
+        after: the load under the plan, seconds per second.
+        random: whether rows are dropped at random besides.
+    """
+    # Those of a running network come and go: what they take at a moment is not the most.
+    lasting = [(one, p) for one, p in windows.drops if one.queries is None]
+    if any(p < one.most * (1 - _EQUAL) for one, p in lasting):
+        return
+    if after > load.capacity * (1 + _ABOVE):
+        rest = "and the load stays above the capacity"
+    elif random:
+        rest = "and random drops take the rest from other queries"
+    else:
+        return
+    for one, _ in lasting:
+        missing = (
+            f"at most {one.batch} in a row may be missing"
+            if one.span.batch is not None
+            else f"{one.batch} in a row are dropped"
+        )
+        yield (
+            f"the window drop before {load.nodes[one.node].name} drops as much as it can: each row "
+            f"is in {_overlap(one.span)}, and {missing}, so at least "
+            f"{share(one.span.least(one.batch))} of the rows stay; that is not enough, {rest}"
+        )
+
+
+def _overlap(span: Span) -> str:
+    """How many windows a row is in; of nested ones, those that a drop decides on."""
+    windows = "1 window" if span.overlap == 1 else f"{span.overlap} windows"
+    return f"{windows} ({format_duration(span.range)} every {format_duration(span.slide)})"

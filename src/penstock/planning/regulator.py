@@ -23,19 +23,20 @@ from penstock.network.graph import Graph
 from penstock.network.operators import depth
 from penstock.network.settings import QuerySettings
 from penstock.planning.assume import workload
+from penstock.planning.at_entrance import Entrances
 from penstock.planning.keeping import OVER, Keeping, Moment
 from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
+from penstock.planning.reach import Came
 from penstock.planning.result import Planned
 from penstock.planning.taken import Filters, Work
 from penstock.planning.workload import Workload
 
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
-_MARGIN, _FARTHEST = 1.5, 100.0
 _BELIEVED = 6  # batches until it is known what the machine can do
+_BEYOND = 1.5  # times the capacity: what takes more alone is not tried again
 _LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
-_LATE = 0.75  # of what lasts: if the next batch may do less, twice in a row, it does not last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,24 +64,13 @@ class Ended:
     pace: float | None = None
     standings: Mapping[str, Standing] = field(default_factory=dict)
 
-
-def reach(ended: Ended, before: float) -> float:
-    """How far the rows of the next batch go, in multiples of the last batch that is known of.
-
-    When it is decided what batch N + 1 drops, event times are known up to batch N - 1: ahead of
-    them are the rows of N, and those that came while it ran. In a burst these are many times more.
-
-    Args:
-        ended: batch N.
-        before: rows of batch N - 1.
-
-    >>> calm = Ended(rows={"packets": 9.0}, collected=2.0, seconds=2.0)
-    >>> reach(calm, 9.0), reach(replace(calm, seconds=8.0), 9.0)
-    (3.0, 7.5)
-    """
-    rows = sum(ended.rows.values())
-    coming = rows * (ended.seconds + ended.overhead) / ended.collected if ended.collected else rows
-    return min(_FARTHEST, _MARGIN * (rows + coming) / before) if before > 0 else 0.0
+    @property
+    def unknown(self) -> Came:
+        """Its rows and those of the next batch: it is not known yet how far these go."""
+        rows, period = sum(self.rows.values()), self.seconds + self.overhead
+        if not self.collected:
+            return Came(2 * rows, 2 * period)
+        return Came(rows * (1 + period / self.collected), self.collected + period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +100,7 @@ class Regulator:
         limits: what answers may suffer, and what wins if that is not enough.
         folds: the names of aggregates that are computed together, and so keep the same rows.
         filters: of the aggregates of streams whose rows are asked where they enter, what they ask.
+        sampled: the same of streams all of whose rows are dropped by their number.
         last: the decision that is in force.
     """
 
@@ -120,6 +111,7 @@ class Regulator:
     limits: Limits = field(default_factory=Limits)
     folds: Sequence[Sequence[str]] = ()
     filters: Filters = field(default_factory=dict)
+    sampled: Filters = field(default_factory=dict)
     last: Decision | None = None
 
     def __post_init__(self) -> None:
@@ -127,10 +119,9 @@ class Regulator:
         self._control = SeamlessBatches(
             self.target, interval=self.interval, longest=1.0 if pieces else LONGEST
         )
-        self._keeping = Keeping()
+        self._keeping, self._entrances = Keeping(), Entrances(self.graph, self.sampled)
         self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
         self._lasting: deque[float] = deque(maxlen=_LONG)
-        self._late = 0
         self._steps = 0
 
     @property
@@ -157,7 +148,11 @@ class Regulator:
             self.last = Decision(admitted)
         elif admitted.sheds:
             capacity = max(admitted.share * load.total, 1e-9)
-            self.last = self._planned(admitted, replace(load, capacity=capacity), plan)
+            self.last = self._planned(
+                admitted,
+                replace(load, capacity=capacity),
+                lambda some: self._entrances.plan(some, plan),
+            )
         else:
             self.last = Decision(admitted)
         return self.last
@@ -184,16 +179,14 @@ class Regulator:
         seconds = sum(took for _, took in self._recent)
         rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
         load = self._workload(ended, now, rates)
-        lasting = admitted.lasting
-        self._late = self._late + 1 if admitted.share < _LATE * lasting else 0
-        if self._late > 1:
-            lasting = (lasting + admitted.share) / 2
-        capacity = max(lasting * at_once.total, 1e-9)
-        self._lasting.append(admitted.lasting * at_once.total)
+        capacity = max(admitted.lasting * at_once.total, 1e-9)
+        self._lasting.append(at_once.total / max(1.0, admitted.overload or 1.0))
         short = max(admitted.share * load.total, 1e-9)
         late = None if ended.response is None else ended.response / self.target
         timed = now.costs.batches > 0
-        self._keeping.look(late, self._cheapest(load, ended.standings), timed=timed)
+        alone = self._alone(load, ended.standings)
+        beyond = {name for name, work in alone.items() if work > _BEYOND * capacity}
+        self._keeping.look(late, list(alone), beyond=beyond, timed=timed)
         moment = Moment(
             capacity / short,
             max(self._lasting) / short,
@@ -214,15 +207,13 @@ class Regulator:
         self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
         return made
 
-    def _cheapest(self, load: Workload, names: Iterable[str]) -> list[str]:
-        """Queries by the work that each takes alone, for its weight."""
-        work, number = (
-            Work(load, filters=self.filters),
-            {q.name: n for n, q in enumerate(load.queries)},
-        )
-        mine = [number[name] for name in names]
-        found = sorted(mine, key=lambda n: work.of([n]) / load.queries[n].weight)
-        return [load.queries[n].name for n in found]
+    def _alone(self, load: Workload, names: Iterable[str]) -> dict[str, float]:
+        """Queries and the work that each takes alone, the least for its weight first."""
+        of = Work(load, filters=self.filters)
+        number = {query.name: n for n, query in enumerate(load.queries)}
+        work = {name: of.of([number[name]]) for name in names}
+        by = sorted(work, key=lambda name: work[name] / load.queries[number[name]].weight)
+        return {name: work[name] for name in by}
 
     def _workload(
         self, ended: Ended, now: Snapshot, rates: Mapping[str, float] | None = None

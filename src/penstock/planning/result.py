@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from penstock.drops.plan import Arc, Plan
 from penstock.network.settings import AnswerKind
+from penstock.planning.asked import Errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Planned:
         reasons: of each drop, a sentence that says why it is there.
         notes: sentences about the whole: what could not be met, and what was closed.
         delta: the probability with which an error may be greater than its bound.
+        errors: what the bounds are: proven, or quantiles.
     """
 
     plan: Plan
@@ -58,6 +60,7 @@ class Planned:
     reasons: Mapping[Arc, str]
     notes: tuple[str, ...] = ()
     delta: float = 0.01
+    errors: Errors = "bound"
 
     @property
     def enough(self) -> bool:

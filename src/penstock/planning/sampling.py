@@ -94,6 +94,8 @@ def with_whole(work: Floats, demand: Floats, capacity: float) -> Floats:
     """
     each = np.unique(demand[np.isfinite(demand) & (demand > 0) & (work > 0)])
     least = solve(work, demand, capacity, "quantile") / (1 + LITTLE)
+    if not least:
+        return demand  # the least of each is too much already
 
     def held(whole: int) -> Floats:
         return np.where(demand >= each[each.size - whole], np.inf, demand) if whole else demand

@@ -60,6 +60,17 @@ class Span:
         """
         return 1 - p * max(0.0, 1 - self.extent / run)
 
+    def least(self, batch: int) -> float:
+        """The share of rows that stays at the least: o / (B + 1), and all with B below o.
+
+        Args:
+            batch: B of the drop.
+
+        >>> Span(4, 1).least(7), Span(4, 1).least(2)
+        (0.5, 1.0)
+        """
+        return min(1.0, max(self.range, self.slide) / self.slide / (batch + 1))
+
 
 def pipeline(first: Span, then: Span) -> Span | None:
     """What a drop before two aggregates, one above the other, needs; None if they differ in kind.
@@ -85,6 +96,8 @@ def fan_out(parts: Sequence[Span]) -> Span | None:
     >>> fan_out([Span(3, 2, batch=6), Span(3, 3, batch=5)])
     Span(range=7, slide=6, batch=2, kind=())
     """
+    if len(parts) == 1:
+        return parts[0]
     if len({part.kind for part in parts}) != 1:
         return None
     slide = math.lcm(*(part.slide for part in parts))

@@ -15,19 +15,19 @@ from penstock.planning.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """An operator on which only queries stand whose windows may be dropped.
+    """An operator before which a drop may stand: all above it want whole windows, of one kind.
 
     Args:
-        span: of a drop before it; None if none may stand there.
+        span: of a drop before it.
         work: seconds per second up to the next aggregates, these included.
         above: extent of what is kept above them → seconds per second.
         weight: of the queries that stand on it.
-        children: the operators that it feeds, but for unions, which are looked at by themselves.
+        children: the operators that it feeds.
         root: whether no drop can stand further up.
         answers: whether its rows are answers already, each a window by itself.
     """
 
-    span: Span | None
+    span: Span
     work: float
     weight: float
     children: tuple[int, ...]
@@ -42,13 +42,11 @@ class Below:
             run: how long a run of dropped windows is.
         """
         saved = sum(work * max(0.0, 1 - extent / run) for extent, work in self.above.items())
-        if self.span is not None:
-            saved += self.work * max(0.0, 1 - self.span.extent / run)
-        return saved
+        return saved + self.work * max(0.0, 1 - self.span.extent / run)
 
 
 def below(load: Workload, queries: Iterable[int], only: Sequence[bool]) -> dict[int, Below]:
-    """What is known of each operator, from the queries to the streams.
+    """Each operator before which a drop may stand, from the queries to the streams.
 
     Args:
         load: the network.
@@ -58,11 +56,23 @@ def below(load: Workload, queries: Iterable[int], only: Sequence[bool]) -> dict[
     asked: dict[int, list[int]] = {}
     for number in queries:
         asked.setdefault(load.queries[number].node, []).append(number)
-    stands_on = answering(load)
     found: dict[int, Below] = {}
+    barred: set[int] = set()  # and all that feeds them
     for x in range(len(load.nodes) - 1, -1, -1):
-        if only[x] and load.nodes[x].inputs:
-            found[x] = _one(load, x, asked.get(x, []), stands_on[x], found)
+        if not only[x] or not load.nodes[x].inputs:
+            continue
+        fed = [child for child in load.children[x] if child in found or child in barred]
+        one = None
+        # A drop before one input of a union would leave the rows of the others.
+        if not any(child in barred or len(load.parents[child]) > 1 for child in fed):
+            if len(fed) == 1 and x not in asked and not load.nodes[x].aggregate:
+                one = _passing(load, x, found[fed[0]], fed[0])
+            else:
+                one = _one(load, x, asked.get(x, []), [(child, found[child]) for child in fed])
+        if one is None:
+            barred.add(x)
+        else:
+            found[x] = one
     for x, one in list(found.items()):
         parents = load.parents[x]
         if len(parents) > 1 or parents[0] not in found:
@@ -72,46 +82,66 @@ def below(load: Workload, queries: Iterable[int], only: Sequence[bool]) -> dict[
     return found
 
 
+def _passing(load: Workload, x: int, child: Below, number: int) -> Below:
+    """The same as `_one`, and faster, for operators that feed one other and no query: for most."""
+    work = float(load.work[x]) + child.work
+    return Below(child.span, work, child.weight, (number,), child.above, answers=child.answers)
+
+
 def _one(
-    load: Workload, x: int, asked: list[int], stands_on: int | None, found: dict[int, Below]
-) -> Below:
-    node = load.nodes[x]
-    fed = [child for child in load.children[x] if child in found]
-    children = tuple(child for child in fed if len(load.parents[child]) == 1)
-    parts = [found[child].span for child in children] + [None] * (len(fed) - len(children))
-    base = x if node.aggregate else stands_on
+    load: Workload, x: int, asked: Sequence[int], fed: Sequence[tuple[int, Below]]
+) -> Below | None:
+    node, base = load.nodes[x], load.answering[x]
     window = load.nodes[base].window if base is not None else None
-    for number in asked:
+    parts = [child.span for _, child in fed]
+    if window is not None:
         # An answer by itself is a window of one row, and there is one in every slide.
-        gap = load.queries[number].max_gap
-        parts.append(None if window is None else Span(1, window.slide, gap, window.kind))
+        gaps = [load.queries[number].max_gap for number in asked]
+        parts += [Span(1, window.slide, gap, window.kind) for gap in gaps]
+    elif asked:
+        return None
+    span = fan_out(parts)
+    if span is None:
+        return None
     weight = sum(load.queries[number].weight for number in asked)
-    weight += sum(found[child].weight for child in fed)
-    known = [part for part in parts if part is not None]
-    span = fan_out(known) if len(known) == len(parts) else None
-    work = sum(found[child].work for child in children)
-    above = _merged(found[child].above for child in children)
+    weight += sum(child.weight for _, child in fed)
+    work = sum(child.work for _, child in fed)
+    above = _merged(child.above for _, child in fed)
+    children = tuple(number for number, _ in fed)
     if not node.aggregate:
-        answers = all(found[child].answers for child in fed)
+        answers = all(child.answers for _, child in fed)
         total = float(load.work[x]) + work
         return Below(span, total, weight, children, above, answers=answers)
-    if span is not None:
-        above = _merged([above, {span.extent: work}])
-    whole = None
-    if window is not None and span is not None:
-        whole = pipeline(Span(window.range, window.slide, None, window.kind), span)
+    if window is None:
+        return None
+    whole = pipeline(Span(window.range, window.slide, None, window.kind), span)
+    if whole is None:
+        return None
+    above = _merged([above, {span.extent: work}])
     return Below(whole, float(load.work[x]), weight, children, above)
 
 
-def answering(load: Workload) -> list[int | None]:
-    """The aggregate whose answers each node hands on; None if rows of streams, or of several."""
-    found: list[int | None] = []
-    for x, node in enumerate(load.nodes):
-        if node.aggregate:
-            found.append(x)
-        else:
-            parents = load.parents[x]
-            found.append(found[parents[0]] if len(parents) == 1 else None)
+def own_spans(load: Workload, queries: Iterable[int]) -> dict[int, Span | None]:
+    """What a drop for one query alone has to keep together, as far up as it can stand.
+
+    Args:
+        load: the network.
+        queries: their numbers; those get None whose windows cannot be dropped.
+    """
+    at = load.answering
+    found: dict[int, Span | None] = {}
+    for number in queries:
+        query = load.queries[number]
+        base, span = at[query.node], None
+        while base is not None and (window := load.nodes[base].window) is not None:
+            above = span or Span(1, window.slide, query.max_gap, window.kind)
+            both = pipeline(Span(window.range, window.slide, None, window.kind), above)
+            if both is None:
+                break
+            span = both
+            parents = load.parents[base]
+            base = at[parents[0]] if len(parents) == 1 else None
+        found[number] = span
     return found
 
 

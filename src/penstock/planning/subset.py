@@ -27,6 +27,7 @@ of the rows of a dropped run is then needed by the windows beside it."""
 
 _PRICES = 24
 _EQUAL = 1e-9
+_NOTHING = 0.0, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,11 @@ class Choices:
         self.options = {
             x: option for x, one in self._below.items() if (option := _option(load, x, one))
         }
+        # At the most that it drops, what each saves and what it loses: looked up for every price.
+        self._at_most = {
+            x: ((most := one.most) * one.saves - one.costs, most * one.weight)
+            for x, one in self.options.items()
+        }
 
     def for_load(self, needed: float) -> Dropped:
         """The drops that save so much and lose the least; if none save enough, the most saving.
@@ -129,12 +135,16 @@ class Choices:
         """
         gain: dict[int, float] = {}
         taken: set[int] = set()
-        for x in self._below:  # those that are fed first
-            under = sum(gain[child] for child in self._below[x].children)
-            own = _gain(self.options.get(x), price)
-            gain[x] = max(own, under)
-            if own > under * (1 + _EQUAL):
+        at_any_price = math.isinf(price)
+        for x, one in self._below.items():  # those that are fed first
+            under = 0.0
+            for child in one.children:
+                under += gain[child]
+            saved, lost = self._at_most.get(x, _NOTHING)
+            own = saved if at_any_price else price * saved - lost
+            if own > 0 and own > under * (1 + _EQUAL):
                 taken.add(x)
+            gain[x] = max(own, under)
         chosen: list[Option] = []
         waiting = [x for x, one in self._below.items() if one.root]
         while waiting:
@@ -170,17 +180,10 @@ def _better(one: Dropped, other: Dropped, needed: float) -> bool:
     return one.lost < other.lost
 
 
-def _gain(option: Option | None, price: float) -> float:
-    if option is None:
-        return 0.0
-    saved = option.most * option.saves - option.costs
-    return saved if math.isinf(price) else max(0.0, price * saved - option.most * option.weight)
-
-
 def _option(load: Workload, x: int, one: Below) -> Option | None:
-    if one.span is None or one.answers:
+    if one.answers:
         return None
     batch = one.span.batch or LONG * one.span.overlap
     saves = one.saves(batch * one.span.slide)
     option = Option(x, one.span, saves, load.drop_cost * float(load.rows_in[x]), one.weight)
-    return option if option.most * saves > option.costs else None
+    return option if saves and batch / (batch + 1) * saves > option.costs else None

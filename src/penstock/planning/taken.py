@@ -109,6 +109,30 @@ def covered(filters: Iterable[tuple[frozenset[str], float]]) -> float:
     return min(1.0, sum(widest))
 
 
+def taken(asking: Iterable[tuple[frozenset[str], float, float]]) -> float:
+    """The share of rows that are taken in if each keeps a share of those that it asks for.
+
+    All keep by the same random number of a row, so whoever keeps less keeps some of the same:
+
+        number  0      0.1            0.5                    1
+        dns     ██████████████████████                          asks for few, keeps half
+        all     ███████                                         keeps a tenth
+        taken   all rows ─┘  └ dns ───┘
+
+    Args:
+        asking: what each asks for, the share of rows that passes that, and what it keeps of them.
+
+    >>> round(taken([(frozenset({"dns"}), 0.1, 0.5), (frozenset(), 1.0, 0.1)]), 3)
+    0.14
+    """
+    each = sorted(asking, key=lambda one: -one[2])
+    keeps = [keep for _, _, keep in each] + [0.0]
+    return sum(
+        (keeps[n] - keeps[n + 1]) * covered((what, share) for what, share, _ in each[: n + 1])
+        for n in range(len(each))
+    )
+
+
 def conjuncts(predicates: Iterable[str]) -> frozenset[str]:
     """What a row has to be, one by one.
 

@@ -25,9 +25,12 @@ def render(found: Planned, graph: Graph, assumed: Sequence[str] = ()) -> str:
     """
     parts = [_load(found), trees(graph, _notes(found, graph)), _queries(found)]
     if found.greatest_bound:
+        often = f"{100 * found.delta:g} % of cases"
+        # A bound is proven; a quantile takes errors for normal.
+        often = f"{often} at most" if found.errors == "bound" else f"about {often}"
         parts[-1] += (
             "\nan answer (where there are groups, that of the worst) is off by more than its bound "
-            f"in {100 * found.delta:g} % of cases at most"
+            f"in {often}"
         )
     parts += ["\n".join(_why(found))] if found.reasons else []
     parts += ["\n".join(["note", *(f"  {note}" for note in found.notes)])] if found.notes else []

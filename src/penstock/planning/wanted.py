@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from penstock.drops.linear import is_linear
 from penstock.network.operators import Aggregate, Operator
 from penstock.network.settings import QuerySettings
 from penstock.planning.asked import Asked, Node
@@ -41,6 +42,16 @@ class Network:
                 return None
             (number,) = self.nodes[number].inputs
         return number
+
+    def aggregates(self, number: int) -> dict[int, Aggregate]:
+        """The aggregates among this one and what feeds it, by their numbers."""
+        seen, waiting = {number}, [number]
+        while waiting:
+            more = set(self.nodes[waiting.pop()].inputs) - seen
+            seen |= more
+            waiting += more
+        found = {one: self.operators[one] for one in sorted(seen) if self.nodes[one].aggregate}
+        return {one: of for one, of in found.items() if isinstance(of, Aggregate)}
 
     def over_windows(self, numbers: Sequence[int]) -> bool:
         """Whether an aggregate is among these, or among what feeds them."""
@@ -97,12 +108,12 @@ def asked(
 
 def _bounded(network: Network, at: int) -> bool:
     """Whether a sample of the rows gives answers with a bound on their error."""
-    operator = network.operators[at]
-    assert isinstance(operator, Aggregate)  # noqa: S101 - it is where answers come from
-    query = operator.query
-    named = all(one.function in _SAMPLED for one in query.aggregates.values())
-    over_rows = not network.over_windows(network.nodes[at].inputs)
-    return named and over_rows and not query.user_defined and query.window.kind in DOMAIN_KINDS
+    aggregates = network.aggregates(at)
+    for query in (one.query for one in aggregates.values()):
+        named = all(one.function in _SAMPLED for one in query.aggregates.values())
+        if not named or query.user_defined or query.window.kind not in DOMAIN_KINDS:
+            return False
+    return len(aggregates) == 1 or is_linear(aggregates[at])
 
 
 def _guessed(name: str, network: Network, at: int, guesses: Guesses) -> float:
@@ -111,12 +122,20 @@ def _guessed(name: str, network: Network, at: int, guesses: Guesses) -> float:
     query, window = operator.query, operator.query.window
     assert isinstance(window, WindowSpec)  # noqa: S101 - a session has no bound
     length = window.range or window.period or window.slide
+    # Windows over windows have the rows of those below.
+    below = {
+        number: one
+        for number, one in network.aggregates(at).items()
+        if not network.over_windows(network.nodes[number].inputs)
+    }
     # A window over another attribute than time has an unknown number of rows: those of a second.
-    rows = network.rows[at] * (length / SECOND if window.unit == "time" else 1.0)
+    seconds = length / SECOND if window.unit == "time" else 1.0
+    rows = sum(network.rows[number] for number in below) * seconds
     if query.keys:
         guesses.note(f"the worst group has 1/{GROUPS} of the rows", name)
         rows /= GROUPS
-    counts = all(one.function == "count" for one in query.aggregates.values())
+    asked_for = [one for of in below.values() for one in of.query.aggregates.values()]
+    counts = all(one.function == "count" for one in asked_for)
     if not counts:
         guesses.note("values deviate by as much as their mean", name)
     return (1.0 if counts else 2.0) / max(rows, 1.0)

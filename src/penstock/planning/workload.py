@@ -139,6 +139,17 @@ class Workload:
         return np.array(found)
 
     @cached_property
+    def answering(self) -> tuple[int | None, ...]:
+        """The aggregate whose answers each node hands on; None if it hands on others, or rows."""
+        found: list[int | None] = []
+        for x, (node, parents) in enumerate(zip(self.nodes, self.parents, strict=True)):
+            if node.aggregate:
+                found.append(x)
+            else:
+                found.append(found[parents[0]] if len(parents) == 1 else None)
+        return tuple(found)
+
+    @cached_property
     def by_rows(self) -> Floats:
         """The part of the work that is less if rows are dropped at random."""
         return np.where(self.streams | self.answers, 0.0, self.work)
@@ -174,12 +185,16 @@ class Workload:
         Args:
             wanted: number of a query → a number, 0 or more.
         """
+        if not wanted:
+            return np.zeros(len(self.nodes))
         found = [0.0] * len(self.nodes)
+        before = self.before
         for number, value in wanted.items():
             node = self.queries[number].node
             found[node] = max(found[node], value)
         for number in range(len(self.nodes) - 1, -1, -1):
             value = found[number]
-            for one in self.before[number]:
-                found[one] = max(found[one], value)
+            if value:
+                for one in before[number]:
+                    found[one] = max(found[one], value)
         return np.array(found)

@@ -64,6 +64,10 @@ class Files:
         del since, until
         return replace(self, batch=True)
 
+    def hide(self, text: str) -> str:
+        """A text, such as an error of Spark's, without the secrets of this source."""
+        return self.options.hide(text)
+
     def describe(self) -> str:
         """One line for a report."""
         return f"{self.format} files in {without_login(self.path)}"

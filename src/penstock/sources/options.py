@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 from penstock.errors import SpecificationError, complaint
+from penstock.network.secrets import Secret
 
 HIDDEN = "***"
 
 _SECRET = re.compile(r"pass|pwd|secret|token|jaas|key|credential|sasl|auth", re.IGNORECASE)
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_SHORTEST = 4
+"""Characters of a variable's value that is taken out of texts, whatever the option is: a port or a
+"1" would be found everywhere."""
 _QUOTED = re.compile(r"""=\s*["']([^"']+)["']""")
 
 
@@ -51,7 +55,7 @@ class Options(Mapping[str, str]):
 
     def shown(self, name: str) -> str:
         """The value of an option as it may be printed."""
-        if _SECRET.search(name):
+        if _SECRET.search(name) or isinstance(self._values[name], Secret):
             return HIDDEN
         return without_login(self._values[name])
 
@@ -71,6 +75,8 @@ class Options(Mapping[str, str]):
                 yield value
                 # A login module's settings hold the password among other things.
                 yield from _QUOTED.findall(value)
+            elif isinstance(value, Secret) and len(value) >= _SHORTEST:
+                yield value
 
 
 def without_login(text: str) -> str:
@@ -83,4 +89,6 @@ def without_login(text: str) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, Secret):
+        return value
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -35,6 +36,20 @@ class Rate:
         if self.partitions is not None:
             reader = reader.option("numPartitions", self.partitions)
         return reader.load()
+
+    def behind(self, read: Any, newest: Any) -> float:  # noqa: ANN401 - whatever its JSON is
+        """The rows from one offset to another: offsets are seconds, or rows where these are set.
+
+        Args:
+            read: where a batch has ended.
+            newest: how far the source could be read then.
+
+        >>> rate(1000).behind(3, 7), rate(5, per_batch=True).behind({"offset": 5}, {"offset": 15})
+        (4000.0, 10.0)
+        """
+        if self.per_batch:
+            return float(newest["offset"] - read["offset"])
+        return float(self.rows * (newest - read))
 
     def describe(self) -> str:
         """One line for a report."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
@@ -30,13 +29,33 @@ class Source(Protocol):
 class Queue(Protocol):
     """A source whose offsets tell how many of its rows wait."""
 
-    def behind(self, read: Mapping[str, Any], newest: Mapping[str, Any]) -> float:
+    def behind(self, read: Any, newest: Any) -> float:  # noqa: ANN401 - whatever its JSON is
         """The rows from one offset to another; a fraction where they are expected, not counted.
 
         Args:
-            read: where a batch has ended, as Spark reports it.
+            read: where a batch has ended, as Spark reports it: what its JSON holds.
             newest: how far the source could be read then.
         """
+        ...
+
+
+@runtime_checkable
+class InParts(Protocol):
+    """A source whose DataFrame is a union of several, each with offsets of its own."""
+
+    @property
+    def parts(self) -> int:
+        """How many."""
+        ...
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """A source each of whose records is as many rows; Spark counts records."""
+
+    @property
+    def block(self) -> int:
+        """Rows of a record."""
         ...
 
 

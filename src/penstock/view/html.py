@@ -100,5 +100,5 @@ def scene_html(scene: Scene) -> str:
     Args:
         scene: the run.
     """
-    head = f"<h4>{escape(scene.title)}</h4>{pairs(summary(scene).lines())}"
-    return head + (status_html(scene.now) if scene.now else "")
+    head, now = f"<h4>{escape(scene.title)}</h4>{pairs(summary(scene).lines())}", scene.now
+    return head + (status_html(now) if now else "")

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.view.parts import after, last_batches
 from penstock.view.scene import Scene
 from penstock.view.staged import Staged
 from penstock.view.summary import Summary
@@ -24,7 +25,7 @@ class View(Staged):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._said = float("-inf")
+        self._said: dict[str, int] = {}
 
     def say(self, text: str) -> None:
         """Says something that stays."""
@@ -43,10 +44,10 @@ class View(Staged):
             room = max(width, _NARROW), max(height, _LOW) - 1
             self._live.update(frame(scene, moment, *room), refresh=True)
             return
-        for status in scene.statuses:
-            if status.at > self._said:  # batches of several streams have the same numbers
-                self._said = status.at
-                self.console.print(plain(status), highlight=False, markup=False, soft_wrap=True)
+        new = after(scene.statuses, self._said)
+        self._said |= last_batches(new)
+        for status in new:
+            self.console.print(plain(status), highlight=False, markup=False, soft_wrap=True)
 
     def end(self, found: Summary, more: dict[str, str]) -> None:
         """Shows the summary.

@@ -7,12 +7,13 @@ are worked off would see a machine that is busy and content.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 from penstock.control.status import Phase, Status
 from penstock.view import prometheus
 from penstock.view.accounts import FATES, balanced
+from penstock.view.parts import after, last_batches
 from penstock.view.prometheus import CONTENT_TYPE, counter, gauge
 from penstock.view.scene import Scene
 
@@ -50,7 +51,7 @@ class Totals:
     Kept from one scrape to the next, so that nothing is counted twice, and nothing backwards.
     """
 
-    last: int = -1
+    known: dict[str, int] = field(default_factory=dict)
     batches: int = 0
     rows: int = 0
     shed: int = 0
@@ -58,13 +59,12 @@ class Totals:
 
     def take(self, statuses: Iterable[Status]) -> None:
         """Counts the batches that are new."""
-        for status in statuses:
-            if status.batch > self.last:
-                self.last = status.batch
-                self.batches += 1
-                self.rows += status.rows
-                self.shed += status.shed
-                self.problems += len(status.problems)
+        new = after(statuses, self.known)
+        self.known |= last_batches(new)
+        self.batches += len(new)
+        self.rows += sum(status.rows for status in new)
+        self.shed += sum(status.shed for status in new)
+        self.problems += sum(len(status.problems) for status in new)
 
 
 def exposition(scene: Scene, totals: Totals | None = None) -> bytes:
@@ -93,9 +93,10 @@ def _metrics(scene: Scene, totals: Totals) -> Iterator[Metric]:
         family.add_metric([], value)
         yield family
     yield from _accounts(scene)
-    if scene.now is not None:
-        yield from _run(scene.now)
-        yield from _queries(scene.now)
+    now = scene.now
+    if now is not None:
+        yield from _run(now)
+        yield from _queries(now)
 
 
 def _accounts(scene: Scene) -> Iterator[Metric]:
@@ -130,9 +131,9 @@ def _run(now: Status) -> Iterator[Metric]:
         if value is not None:
             response.add_metric([quantile], value)
     yield response
-    for name, field, meaning in _OF_THE_RUN:
+    for name, key, meaning in _OF_THE_RUN:
         family = gauge(name, meaning)
-        if (value := getattr(now, field)) is not None:  # what nobody knows is not told as 0
+        if (value := getattr(now, key)) is not None:  # what nobody knows is not told as 0
             family.add_metric([], value)
         yield family
     drops = gauge("drops", "Drops that are in force from the next batch on.")

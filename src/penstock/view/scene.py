@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.control.status import Status
+from penstock.view.parts import together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,5 +34,5 @@ class Scene:
 
     @property
     def now(self) -> Status | None:
-        """The last batch; None before the first."""
-        return self.statuses[-1] if self.statuses else None
+        """The last batch, that of each part as one; None before the first."""
+        return together(self.statuses)

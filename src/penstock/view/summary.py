@@ -11,7 +11,9 @@ from penstock.view import words
 from penstock.view.accounts import balanced
 from penstock.view.scene import Scene
 
-_P95 = 0.95
+_P95, _P50 = 0.95, 0.5
+_PIECES = 20
+"""Of the rows of a batch, in the order in which they arrived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +150,24 @@ def summary(scene: Scene) -> Summary:
 
 def _percentile(statuses: Sequence[Status]) -> float | None:
     """The response time that 95 % of rows did not exceed, as far as batches tell."""
-    found = sorted((one.response, max(one.rows, 1)) for one in statuses if one.response is not None)
+    found = sorted(piece for one in statuses for piece in _pieces(one))
     left = _P95 * sum(rows for _, rows in found)
     for response, rows in found:
         left -= rows
         if left <= 0:
             return response
     return found[-1][0] if found else None
+
+
+def _pieces(one: Status) -> list[tuple[float, float]]:
+    """Response times of the rows of a batch: they came one after the other, and end together."""
+    if one.response is None:
+        return []
+    rows = max(one.rows, 1) / _PIECES
+    median = one.response if one.median is None else one.median
+    collected = (one.response - median) / (_P95 - _P50)
+    shares = ((piece + 0.5) / _PIECES for piece in range(_PIECES))
+    return [(median + (share - _P50) * collected, rows) for share in shares]
 
 
 def _loss(scene: Scene) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def frame(scene: Scene, moment: Moment, width: int = 80, height: int = 23) -> Re
     """
     now = scene.now
     if now is None:
-        return Group(_head(scene, moment), Text("waiting for the first batch", style="dim"))
+        return Group(_head(scene, now, moment), Text("waiting for the first batch", style="dim"))
     problems = [line for one in scene.statuses[-_RECENT:] for line in one.problems]
     room = rooms(
         height,
@@ -74,7 +74,7 @@ def frame(scene: Scene, moment: Moment, width: int = 80, height: int = 23) -> Re
         answers=lines_of_answers(scene),
     )
     so_far = summary(scene)
-    parts: list[RenderableType] = [_head(scene, moment), *_gap(room, 1), _numbers(now, so_far)]
+    parts: list[RenderableType] = [_head(scene, now, moment), *_gap(room, 1), _numbers(now, so_far)]
     parts += [*_gap(room, 2), _plots(scene, now, so_far, room, width)]
     if room.drops:
         parts.append(drops(now, room.drops))
@@ -108,13 +108,13 @@ def _gap(room: Rooms, number: int) -> list[RenderableType]:
     return [Text()] if room.gaps >= number else []
 
 
-def _head(scene: Scene, moment: Moment) -> RenderableType:
+def _head(scene: Scene, now: Status | None, moment: Moment) -> RenderableType:
     grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, overflow="ellipsis", max_width=40)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
-    phase: Phase = scene.now.phase if scene.now else "warm-up"
+    phase: Phase = now.phase if now else "warm-up"
     bar: RenderableType = Text()
     clock = words.seconds(round(moment.elapsed))
     if moment.seconds is not None:

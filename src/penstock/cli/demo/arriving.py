@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from penstock.sources.packets import Packets
 from penstock.sources.traffic import PACKET, SLOT
 
-FLOW = 100
+FLOW = 500
 """Packets of a flow."""
 
 
@@ -34,6 +34,11 @@ class Flows:
     def identity(self) -> tuple[str, ...]:
         """The number of the packet."""
         return (PACKET,)
+
+    @property
+    def block(self) -> int:
+        """The packets of a flow: Spark counts flows."""
+        return FLOW
 
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The packets as a stream, or as a table if the first ones are."""

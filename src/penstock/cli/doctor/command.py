@@ -27,6 +27,7 @@ from penstock.engine.toml_network import toml_network
 from penstock.errors import PenstockError
 from penstock.network.config import Config, read_config
 from penstock.network.secrets import filled
+from penstock.sources.options import Options
 
 EXAMPLE = "Example: penstock doctor examples/packets.toml --json"
 
@@ -72,8 +73,7 @@ def checks(file: Path, *, verbose: bool) -> Iterator[Check]:
     try:
         config = read_config(file)
         config.outline()
-        given = Asked(config, speed=None).spark  # as a run has it
-        settings = filled(dict(given), os.environ, f"{config.file}: [run.spark]")
+        settings = Asked(config, speed=None).spark  # as a run has it
     except PenstockError as error:
         yield wrong("file", str(error).partition("\n")[0])
         return
@@ -85,7 +85,7 @@ def checks(file: Path, *, verbose: bool) -> Iterator[Check]:
         with running_spark(DEMO, settings, verbose=verbose) as local:
             yield from with_spark(config, local.spark, local.scratch, os.environ)
     except PySparkException as error:
-        yield wrong("Spark", cause(str(error)))
+        yield wrong("Spark", Options(settings).hide(cause(str(error))))
 
 
 def with_spark(

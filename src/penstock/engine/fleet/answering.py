@@ -17,8 +17,9 @@ from pyspark.sql import functions as F
 
 from penstock.control.snapshot import Snapshot
 from penstock.engine.deliver import Sink, writes
-from penstock.engine.fleet.costs import Together, bears, believe, snapshot_of
+from penstock.engine.fleet.costs import Together, believe, snapshot_of
 from penstock.engine.fleet.links import Links
+from penstock.engine.fleet.turning import Turning, keep
 from penstock.engine.network_run import NetworkRun
 from penstock.engine.toml_network import toml_network
 from penstock.fleet.dropped import Runs
@@ -79,7 +80,7 @@ class Answering:
     known: Told
     run: NetworkRun | None = None
     _together: Together | None = None
-    _bears: float = 1.0
+    _turning: Turning | None = None
 
     def start(self, trigger: Mapping[str, Any]) -> NetworkRun:
         """Starts the streams, or goes on where their checkpoint ends.
@@ -101,44 +102,49 @@ class Answering:
             else sink
             for name, sink in made.sinks.items()
         }
+        # Several streams take turns on the node's cores: what they may bring is decided for all of
+        # them together. One alone knows all there is to know.
+        several = len(made.network.split.parts) > 1
         self.run = made.network.start(
             self.checkpoint,
             sinks=sinks,
             trigger=dict(trigger),
             mode=pipeline.run.mode,
-            latency=pipeline.run.latency,
+            latency=None if several else pipeline.run.latency,
         )
         for part in self.run.parts:
+            if part.control is not None:
+                part.control.chronicle.go_on()
             if part.shedder is not None:
                 part.shedder.upstream = self.known
             believe(pipeline, part)
-        measured = tuple(part.queries for part in self.run.parts if part.control is not None)
-        self._together = Together(pipeline, measured)
+        parts = tuple(part for part in self.run.parts if part.control is not None)
+        together = Together(pipeline, tuple(part.queries for part in parts))
+        self._together = together
+        dropping = tuple(part for part in parts if part.shedder is not None)
+        self._turning = Turning(pipeline, dropping, lambda: together.costs) if several else None
         return self.run
 
-    def hold(self, keeps: Mapping[Location, float], *, planned: bool) -> None:
+    def hold(self, keeps: Mapping[Location, float]) -> None:
         """Keeps no more than is planned, whatever the node itself could bear.
 
-        Where nothing is planned all boxes keep the share that the node can bear. What is still too
-        much each of its streams finds out by itself: but one does not know of the others.
+        What is still too much it finds out by itself.
 
         Args:
             keeps: the share at drop locations.
-            planned: whether there is a plan.
         """
         if self.run is None:
             return
-        alike = 1.0 if planned else self._bears
         shares = {}
         for box in self.links.pipeline.windows(self.node):
             of = [s for p, s in keeps.items() if p.after in box.inputs and box.name in p.before]
-            shares[box.name] = min(of, default=alike)
+            shares[box.name] = min(of, default=1.0)
+        if self._turning is not None:
+            self._turning.planned = shares
+            return
         for part in self.run.parts:
             if part.shedder is not None:
-                mine = {name: share for name, share in shares.items() if name in part.queries}
-                subset = {n: round(1 - s, 3) for n, s in mine.items() if n in part.shedder.targets}
-                rest = {n: max(s, 0.001) for n, s in mine.items() if n not in subset}
-                part.shedder.floor = part.shedder.ordering.by_hand(rest, subset)
+                keep(part.shedder, {name: shares[name] for name in part.queries})
 
     @property
     def accounts(self) -> dict[str, dict[str, int]]:
@@ -150,9 +156,7 @@ class Answering:
         if self.run is None or self._together is None:
             return None
         self.run.status()
-        seen = snapshot_of(self.links.pipeline, self.run, self._together)
-        self._bears = bears(self.links.pipeline, self.node, seen)
-        return seen
+        return snapshot_of(self.run, self._together)
 
     @property
     def responses(self) -> list[tuple[float, float]]:

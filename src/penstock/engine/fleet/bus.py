@@ -102,19 +102,25 @@ class Bus:
         """
         self.put(self._control.topic, messages, surely=surely)
 
-    def put(self, topic: str, values: Sequence[bytes], *, surely: bool = True) -> None:
+    def put(self, topic: str, values: Sequence[bytes], *, surely: bool = True) -> int | None:
         """Appends records to a topic.
 
         Args:
             topic: its name.
             values: of the records.
             surely: as for `send`.
+
+        Returns:
+            the place of the last one in the topic, if it was waited for.
         """
         failed: list[str] = []
+        places: list[int] = []
 
-        def note(error: object, _: object) -> None:
+        def note(error: object, record: Any) -> None:  # noqa: ANN401 - librdkafka has no types
             if error is not None:
                 failed.append(str(error))
+            else:
+                places.append(record.offset())
 
         for value in values:
             try:
@@ -123,10 +129,11 @@ class Bus:
                 failed.append("too much is waiting to be sent")
         if not surely:
             self._producer.poll(0)
-            return
+            return None
         left = self._producer.flush(_PATIENCE)
         if failed or left:
             raise BusDown(f"topic {topic} took nothing: {failed[0] if failed else 'no answer'}")
+        return max(places, default=None)
 
     def poll(self) -> list[bytes]:
         """What was said since the last look."""
@@ -136,11 +143,26 @@ class Bus:
     def catch_up(self) -> list[bytes]:
         """All that has been said until now; `BusDown` if that cannot be known."""
         with self._lock:
+            return self._read(until=self._end(), patience=_PATIENCE)
+
+    def _end(self) -> int:
+        # A topic that was just made is not known to every broker, nor to this client, at once.
+        new = {
+            ck.KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 - so librdkafka names its own
+            ck.KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
+            ck.KafkaError.UNKNOWN_TOPIC_OR_PART,
+            ck.KafkaError.LEADER_NOT_AVAILABLE,
+        }
+        deadline = time.monotonic() + _PATIENCE
+        while True:
             try:
                 _, end = self._consumer.get_watermark_offsets(self._place, timeout=_PATIENCE)
             except ck.KafkaException as error:
-                raise BusDown(f"the control topic cannot be read: {error}") from None
-            return self._read(until=end, patience=_PATIENCE)
+                if error.args[0].code() not in new or time.monotonic() > deadline:
+                    raise BusDown(f"the control topic cannot be read: {error}") from None
+                time.sleep(0.1)
+            else:
+                return int(end)
 
     def _read(self, until: int | None, patience: float) -> list[bytes]:
         found: list[bytes] = []

@@ -13,8 +13,8 @@ from penstock.control.status import Status
 from penstock.engine.fleet.bearing import SAID
 from penstock.engine.network_run import NetworkRun, RunningPart
 from penstock.fleet.pipeline import Pipeline
+from penstock.fleet.turns import MOST, busy
 from penstock.network.operators import Operator, Source, inputs
-from penstock.nodes.learnt import LEAST
 
 _LEAST, _BATCH = 1e-7, 1.2
 """Seconds that a row takes at least, and that a batch is believed to take without rows."""
@@ -101,7 +101,7 @@ class Together:
         costs = {box: self.pipeline.network.box[box].cost for some in self.boxes for box in some}
         believed = {box: max(cost, _LEAST) for box, cost in costs.items()}
         # A batch of each stream is the fixed cost of a round, which beliefs hold most loosely.
-        self._model = CostModel(Prior(_BATCH * len(self.boxes), believed, SAID))
+        self._model = CostModel(Prior(_BATCH * len(self.boxes), believed, SAID), steady=True)
 
     def take(self, streams: Iterable[Iterable[Status]]) -> None:
         """Learns from what is new.
@@ -114,7 +114,8 @@ class Together:
                 if status.at > self._ends.get(place, 0.0):
                     self._ends[place] = status.at
                     self._new.append((place, status))
-        if {place for place, _ in self._new} == set(range(len(self.boxes))):
+        told = [place for place, _ in self._new]
+        if told and (len(set(told)) == len(self.boxes) or max(map(told.count, told)) >= MOST):
             self._round()
 
     def _round(self) -> None:
@@ -125,11 +126,13 @@ class Together:
         since = max(began, self._cut)
         seconds = busy([(max(begin, since), end) for begin, end in spans if end > since])
         if self.warmup.over(since - self._first, self._rounds):
+            # As if each stream had had one batch: one may have had several, or none.
+            each = len(self.boxes) / len(self._new)
             counts = dict.fromkeys(self._model.prior.costs, 0.0)
             for _, status in self._new:
                 for query in status.queries:
-                    counts[query.name] += query.taken
-            self._model.observe(counts, seconds)
+                    counts[query.name] += each * query.taken
+            self._model.observe(counts, each * seconds)
         self._rounds, self._cut, self._new = self._rounds + 1, ended, []
 
     @property
@@ -138,11 +141,10 @@ class Together:
         return self._model.costs
 
 
-def snapshot_of(pipeline: Pipeline, run: NetworkRun, together: Together) -> Snapshot:
+def snapshot_of(run: NetworkRun, together: Together) -> Snapshot:
     """What the streams of a node have learnt, with an operator for each box.
 
     Args:
-        pipeline: what the file says.
         run: the streams.
         together: learns from them.
     """
@@ -152,41 +154,10 @@ def snapshot_of(pipeline: Pipeline, run: NetworkRun, together: Together) -> Snap
     streams: dict[str, StreamStatistics] = {}
     for control in controls:
         streams |= control.measure.statistics.now.streams
+    # What their rows bring about is the weight of an output, and its file says that: nobody
+    # measures a selectivity.
     boxes: Mapping[str, OperatorStatistics] = {
-        name: OperatorStatistics(
-            name, "box", 0.0, 0.0, pipeline.network.box[name].selectivity, cost, 0.0, None
-        )
+        name: OperatorStatistics(name, "box", 0.0, 0.0, None, cost, 0.0, None)
         for name, cost in costs.per_row.items()
     }
     return Snapshot(costs.batches, costs, boxes, streams, {}, {}, {}, None)
-
-
-def bears(pipeline: Pipeline, node: str, seen: Snapshot) -> float:
-    """The share of all rows that come to the boxes with windows of a node that it can bear.
-
-    Args:
-        pipeline: what the file says.
-        node: its name.
-        seen: what it has measured.
-    """
-    load = 0.0
-    for box in pipeline.windows(node):
-        rates = [seen.streams[name].rate for name in box.inputs if name in seen.streams]
-        load += seen.operators[box.name].cost * sum(rate or 0.0 for rate in rates)
-    return min(1.0, max(LEAST, seen.headroom(pipeline.period)) / load) if load > 0 else 1.0
-
-
-def busy(spans: Iterable[tuple[float, float]]) -> float:
-    """The time in which anything ran.
-
-    Args:
-        spans: when it began and ended, in seconds.
-
-    >>> busy([(0, 2), (1, 3), (4, 5)])
-    4.0
-    """
-    total, until = 0.0, float("-inf")
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, until))
-        until = max(until, end)
-    return total

@@ -39,7 +39,9 @@ from penstock.fleet.member import Alone, Follower, Member
 from penstock.fleet.messages import COORDINATOR, Mailbox, Message
 from penstock.fleet.neighbour import Neighbour
 from penstock.fleet.pipeline import Pipeline
+from penstock.fleet.prepared import Prepared
 from penstock.network.secrets import filled
+from penstock.nodes.lookup import Plans
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +80,7 @@ class NodeRun:
         checkpoint: a folder of its own.
         environ: the variables that `${NAME}` stands for.
         log: takes a line for all that is worth one.
+        plans: made in advance, for a node that asks nobody; None for the mode of the file.
     """
 
     pipeline: Pipeline
@@ -85,6 +88,7 @@ class NodeRun:
     checkpoint: str
     environ: Mapping[str, str]
     log: Callable[[str], None]
+    plans: Plans | None = None
     withheld: Withheld = field(default_factory=Withheld)
     relay: Relay | None = None
     answering: Answering | None = None
@@ -110,6 +114,8 @@ class NodeRun:
 
     def _member(self) -> Member:
         pipeline = self.pipeline
+        if self.plans is not None:
+            return Prepared(pipeline.network, self.node, self.plans, self.log)
         match pipeline.control.mode:
             case "coordinator":
                 return Follower(self.mailbox, time.time, self.log, self._plans.last())
@@ -121,6 +127,7 @@ class NodeRun:
                     period=pipeline.period,
                     clock=time.time,
                     log=self.log,
+                    last=self._plans.last(),
                 )
         return Alone()
 
@@ -153,7 +160,7 @@ class NodeRun:
             self.relay.start(trigger)
         if self.answering is not None:
             self.answering.start(trigger)
-            self.answering.hold(self.member.keeps, planned=self.member.planned)
+            self.answering.hold(self.member.keeps)
 
     def _keeps(self, bears: float) -> tuple[float, ...]:
         assert self.relay is not None  # noqa: S101 - it asks
@@ -213,8 +220,8 @@ class NodeRun:
             said = self.member.tick(self.seen)
         self._send(said)
         if self.answering is not None:
-            self.answering.hold(self.member.keeps, planned=self.member.planned)
-        if isinstance(self.member, Follower):
+            self.answering.hold(self.member.keeps)
+        if isinstance(self.member, Follower | Neighbour):
             self._plans.keep(self.member.plan)
         self._supervise()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.engine.fleet.node import NodeRun
+from penstock.fleet.statistics import told as told_of
 
 _LAST = 100
 """Batches whose response times are told."""
@@ -32,6 +33,8 @@ def report(run: NodeRun) -> dict[str, Any]:
         "keeps": {str(place): share for place, share in run.member.keeps.items()},
         "costs": {} if seen is None else {n: o.cost for n, o in seen.operators.items()},
         "fixed_share": 0.0 if seen is None else seen.costs.fixed / run.pipeline.period,
+        "statistics": None if seen is None else told_of(seen),
+        "period": run.pipeline.period,
         "rates": {} if seen is None else {n: s.rate for n, s in seen.streams.items()},
         "ignored": run.mailbox.ignored,
         "reports": list(run.mailbox.reports),

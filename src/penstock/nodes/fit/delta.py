@@ -27,6 +27,14 @@ class Told:
     scores: dict[int, float] = field(default_factory=dict)
     next: int = 0
 
+    def knows(self, numbers: list[int]) -> bool:
+        """Whether it has all of these entries.
+
+        Args:
+            numbers: of entries.
+        """
+        return self.rates.keys() >= set(numbers)
+
     def take(self, removed: list[int], added: list[tuple[int, list[float], float]]) -> None:
         """Forgets some entries and learns others."""
         for number in removed:
@@ -75,13 +83,11 @@ def delta(told: Told, table: Table, difference: float) -> Delta:
     now = {tuple(rates): place for place, rates in enumerate(table.rates.tolist())}
     numbers = list(told.rates)
     held = told.table(table.streams)
-    if difference > 0 and numbers:
-        right = _still_right(held, table, difference)
-    else:
-        scores = [
-            table.scores[now[rates]] if rates in now else -1.0 for rates in told.rates.values()
-        ]
-        right = np.array(scores) == held.scores
+    scores = [table.scores[now[rates]] if rates in now else -1.0 for rates in told.rates.values()]
+    right = np.array(scores) == held.scores
+    # What is as it was need not be compared with all others, which takes long in a large table.
+    if difference > 0 and not right.all():
+        right[~right] = _still_right(held.only(~right), table, difference)
     removed = [number for number, good in zip(numbers, right.tolist(), strict=True) if not good]
     missing = _not_covered(held.only(right), table, difference)
     added = [
@@ -112,12 +118,15 @@ def _not_covered(held: Table, table: Table, difference: float) -> NDArray[np.int
         known = set(map(tuple, held.rates.tolist()))
         found = [n for n, rates in enumerate(table.rates.tolist()) if tuple(rates) not in known]
         return np.array(found, dtype=np.int64)
-    covered = np.zeros(len(table), dtype=bool)
-    for block in _blocks(len(table), held.rates.size):
-        below = (held.rates[None] <= table.rates[block][:, None, :]).all(axis=2)
-        enough = held.scores[None] >= (1 - difference) * table.scores[block][:, None]
+    scores = dict(zip(map(tuple, held.rates.tolist()), held.scores.tolist(), strict=True))
+    rows = zip(map(tuple, table.rates.tolist()), table.scores.tolist(), strict=True)
+    other = np.array([n for n, (rates, score) in enumerate(rows) if scores.get(rates) != score])
+    covered = np.zeros(len(other), dtype=bool)
+    for block in _blocks(len(other), held.rates.size):
+        below = (held.rates[None] <= table.rates[other[block]][:, None, :]).all(axis=2)
+        enough = held.scores[None] >= (1 - difference) * table.scores[other[block]][:, None]
         covered[block] = (below & enough).any(axis=1)
-    return np.flatnonzero(~covered)
+    return other[~covered].astype(np.int64)
 
 
 def _blocks(rows: int, size: int) -> list[slice]:

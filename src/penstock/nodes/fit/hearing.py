@@ -36,10 +36,11 @@ class Hearing:
             message = Message.decode(data)
             why = self._unwelcome(message, site)
             known = None if why else read(message)
+            why = why or _of_others(known, site)
         except DamagedMessage as error:
             self._ignored(site, "a damaged message", str(error))
             return None
-        except TypeError as error:
+        except (TypeError, ValueError, ArithmeticError) as error:
             self._ignored(site, "a message that it cannot read", str(error))
             return None
         if why:
@@ -60,3 +61,16 @@ class Hearing:
 
     def _ignored(self, site: Site, what: str, why: str) -> None:
         self.reports.append(f"{site.name} ignored {what}: {why}")
+
+
+def _of_others(known: Profile | Spacing | Changes | None, site: Site) -> str:
+    """Why what was said is about other streams than those between the two.
+
+    So it is while a box moves, and one of them does not know of it yet.
+    """
+    match known:
+        case Profile(worth=worth) if not set(worth) <= set(site.program.targets):
+            return "a message about streams that it does not hand on"
+        case Spacing(most=most) if set(most) != set(site.program.entering):
+            return "a message about streams that do not enter it"
+    return ""

@@ -108,6 +108,7 @@ def levels(top: float, worth: float, spacing: Spacing, *, grows: bool) -> Vector
     found = [top]
     while grows and found[-1] > knee * ratio:
         found.append(found[-1] / ratio)
+        check_size(len(found))
     count = int(np.ceil(found[-1] / step - 1e-9))
     check_size(count)
     even = np.linspace(0.0, found[-1], count + 1)[:-1]

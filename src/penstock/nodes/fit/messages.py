@@ -52,7 +52,7 @@ class Message:
         try:
             mark, _, text = data.decode().partition(" ")
             kind, sender, receiver, version, body = json.loads(text)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise DamagedMessage(complaint("a message", "must be whole", data[:40])) from error
         if mark != _mark(text) or kind not in KINDS:
             raise DamagedMessage(complaint("a message", "must be whole", data[:40]))

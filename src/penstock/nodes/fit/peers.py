@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from penstock.errors import UsageError
 from penstock.nodes.fit.contents import Changes
 from penstock.nodes.fit.delta import Delta, Told, delta
 from penstock.nodes.fit.hearing import Hearing
 from penstock.nodes.fit.leaf import leaf_grid, leaf_table, regrid
 from penstock.nodes.fit.messages import Kind, Message
 from penstock.nodes.fit.quadtree import PointQuadtree
-from penstock.nodes.fit.sites import root_table, site_plan, site_table, streams_of
+from penstock.nodes.fit.sites import Entry, chosen_entry, root_table, site_table, streams_of
 from penstock.nodes.fit.spacing import Profile, Spacing, child_spacing, profile, root_spacing
 from penstock.nodes.fit.table import Table
 from penstock.nodes.fit.tree import Site
-from penstock.nodes.program import Vector
+from penstock.nodes.program import Program, Vector
 from penstock.nodes.splits import Location
 
 
@@ -82,6 +83,9 @@ class Peer:
         message, known = heard
         match known:
             case Profile():
+                before = self._profiles.get(message.sender, known)
+                if tuple(before.worth) != tuple(known.worth):
+                    self._below.pop(message.sender, None)  # its entries are of other streams
                 self._profiles[message.sender] = known
                 # A child that introduces itself may have lost what it was told.
                 self._bounds.pop(message.sender, None)
@@ -106,14 +110,37 @@ class Peer:
         the root spaces anew.
 
         Args:
-            site: as it is now, with the same neighbours and streams.
+            site: as it is now. If it has other neighbours or streams than before, such as when a
+                box moves from one to the other, all that is about them begins anew.
         """
-        self.site = site
+        before, self.site = self.site, site
+        here, other = (_ends(one) for one in (before, site))
+        if here != other:
+            return self._anew(entering=here[0] != other[0], leaving=here[1] != other[1])
         wider = self._spaced() if self._spacing is not None else []
         return [*self._introduced(), *wider, *self._made()]
 
+    def _anew(self, *, entering: bool, leaving: bool) -> list[bytes]:
+        """Forgets what was said about streams that are others now, and begins with these."""
+        self.table = self._index = self._profile = self._grid = None
+        if entering:
+            self._told = Told()
+        # The root spaces by what all below it have told; the others are told how to.
+        if entering or self.site.parent is None:
+            self._spacing = None
+        if leaving:
+            for known in (self._profiles, self._below, self._versions, self._bounds):
+                known.clear()
+            return self.start()
+        return [*self._introduced(), *self._made()]
+
     def plan(self, rates: Mapping[str, float], slack: float = 0.01) -> dict[Location, float]:
-        """What the site keeps at each of its drop locations; nothing if nothing is overloaded.
+        """What the site keeps at each of its drop locations, as `choose` says."""
+        found = self.choose(rates, slack)
+        return {} if found is None else dict(found.keeps)
+
+    def choose(self, rates: Mapping[str, float], slack: float = 0.01) -> Entry | None:
+        """The entry of the table that the site goes by; None if nothing is overloaded.
 
         Args:
             rates: of the streams that enter the site, and no others, as measured, in rows per
@@ -122,18 +149,19 @@ class Peer:
                 an entry, and the entry below it would drop needlessly.
         """
         if self.table is None or self._profile is None or not self._profile.overloaded(rates):
-            return {}
+            return None
         worth = self._profile.worth
         needed = {name: rate if worth[name] > 0 else 0.0 for name, rate in rates.items()}
         if not self._profile.overloaded(needed):
             streams, program = self.site.program.entering, self.site.program
-            return {
+            keeps = {
                 location: float(stream < 0 or worth[streams[stream]] > 0)
                 for location, stream in zip(program.locations, program.entry, strict=True)
             }
+            return Entry("", {name: float(worth[name] > 0) for name in rates}, keeps)
         if self._index is None:
             self._index = PointQuadtree(self.table.rates, self.table.scores)
-        return site_plan(self.site.program, self.table, self._index, rates, slack)
+        return chosen_entry(self.site.program, self.table, self._index, rates, slack)
 
     def _introduced(self) -> list[bytes]:
         """The profile, as soon as those of all children are known, if it is not as it was."""
@@ -155,6 +183,8 @@ class Peer:
         assert self._spacing is not None  # noqa: S101 - it has been told
         sent = []
         for child in self.site.children:
+            if child not in self._profiles:
+                continue  # it is told as soon as it has introduced itself
             streams = tuple(self._profiles[child].worth)
             spacing = child_spacing(self._spacing, self.site.program, streams)
             before = self._bounds.get(child)
@@ -166,13 +196,17 @@ class Peer:
     def _learnt(self, message: Message, changes: Changes) -> list[bytes]:
         """Entries of a child: all of them, or changes to those it told last."""
         held, base = self._below.get(message.sender), changes.base
+        told = self._profiles.get(message.sender)
+        if told is None or any(len(rates) != len(told.worth) for _, rates, _ in changes.added):
+            self._ignored(f"a table of {message.sender!r} with other streams than it has told of")
+            return []
         if base is None:
             held = Told()
         elif held is None or base != self._versions.get(message.sender):
-            self.reports.append(
-                f"{self.site.name} ignored changes to table {base} of {message.sender!r}, "
-                "which it does not have"
-            )
+            self._ignored(f"changes to table {base} of {message.sender!r}, which it does not have")
+            return [self._message("again", message.sender, {})]
+        if not held.knows(changes.removed):
+            self._ignored(f"changes of {message.sender!r} to entries which it does not have")
             return [self._message("again", message.sender, {})]
         held.take(changes.removed, changes.added)
         self._below[message.sender] = held
@@ -185,6 +219,15 @@ class Peer:
         self._index = None
         if spacing is None or len(self._below) < len(self.site.children):
             return []
+        try:
+            return self._table(spacing, program)
+        except (UsageError, ArithmeticError) as error:
+            # Too large, or of numbers that nobody can mean. What is there is of another site.
+            self.table = None
+            self._ignored(f"a table that cannot be made: {error}")
+            return []
+
+    def _table(self, spacing: Spacing, program: Program) -> list[bytes]:
         if not self.site.children:
             grid = leaf_grid(program, spacing)
             self._grid = grid if self._grid is None else regrid(self._grid, grid)
@@ -218,6 +261,14 @@ class Peer:
         self._told_version = self.version
         return [message]
 
+    def _ignored(self, what: str) -> None:
+        self.reports.append(f"{self.site.name} ignored {what}")
+
     def _message(self, kind: Kind, receiver: str, body: Mapping[str, object]) -> bytes:
         self.version += 1
         return Message(kind, self.site.name, receiver, self.version, body).encode()
+
+
+def _ends(site: Site) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    """What enters a site and whence, what leaves it and where to."""
+    return (site.parent, *site.program.entering), (site.children, *site.program.targets)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -66,14 +69,30 @@ def streams_of(site: Site, children: Mapping[str, Profile]) -> dict[str, Profile
     }
 
 
-def site_plan(
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The entry of a table that a site goes by.
+
+    Args:
+        id: the same for the same entry, in whatever table of the site; empty where no stream has to
+            be scaled because some are worth nothing.
+        scaling: stream → the share of what comes that the entry has room for.
+        keeps: what the site keeps at each of its drop locations, scaling included.
+    """
+
+    id: str
+    scaling: Mapping[str, float]
+    keeps: Mapping[Location, float]
+
+
+def chosen_entry(
     program: Program,
     table: Table,
     index: PointQuadtree,
     rates: Mapping[str, float],
     slack: float,
-) -> dict[Location, float]:
-    """What a site keeps at each of its drop locations.
+) -> Entry:
+    """The entry with the best score among those that rates can be scaled down to.
 
     Args:
         program: of the site.
@@ -87,7 +106,10 @@ def site_plan(
     chosen = table.rates[entry]
     shares = program.keeps(table.flows[entry], chosen).tolist()
     scaled = np.divide(chosen, given, out=np.ones_like(given), where=given > chosen).tolist()
-    return {
+    keeps = {
         location: share * (scaled[stream] if stream >= 0 else 1.0)
         for location, share, stream in zip(program.locations, shares, program.entry, strict=True)
     }
+    what = json.dumps([chosen.tolist(), table.flows[entry].tolist()])
+    name = hashlib.sha256(what.encode()).hexdigest()[:8]
+    return Entry(name, dict(zip(program.entering, scaled, strict=True)), keeps)

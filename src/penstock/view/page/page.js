@@ -22,7 +22,7 @@
     line($("charts"), {title: "Kept", share: true, series: [{name: "of rows", of: (s) => s.keep, css: "one"}]}),
   ];
 
-  let statuses = [], run = null, heard = null, picture = "";
+  let statuses = [], told = {}, run = null, heard = null, picture = "";
 
   function say(css, text) {
     const banner = $("banner");
@@ -52,7 +52,9 @@
       $("problems").replaceChildren();
     }
     const fresh = scene.statuses, now = scene.now;
-    statuses = [...statuses, ...fresh].slice(-MOST);
+    told = scene.told;
+    // Streams tell of their batches one batch later, each in its own time.
+    statuses = [...statuses, ...fresh].sort((a, b) => a.at - b.at).slice(-MOST);
     document.title = `${scene.title} – Penstock`;
     $("title").textContent = scene.title;
     $("waiting").hidden = now !== null;
@@ -80,13 +82,13 @@
   }
 
   async function ask() {
-    const since = statuses.at(-1)?.batch ?? -1;
+    const since = encodeURIComponent(JSON.stringify(told));
     const reply = await fetch(`/scene.json?since=${since}`, {signal: AbortSignal.timeout(PATIENCE), cache: "no-store"});
     if (reply.status === 401) return say("bad", "The token is not known here any more: open the address with the token again.");
     if (!reply.ok) return say("bad", `The run could not answer (${reply.status}). What is shown is from ${heard ?? "before"}.`);
     const scene = await reply.json();
-    if (run !== null && scene.run !== run && since >= 0) {
-      statuses = [];
+    if (run !== null && scene.run !== run && Object.keys(told).length) {
+      told = {};
       return ask();
     }
     show(scene);

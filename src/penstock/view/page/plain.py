@@ -9,29 +9,31 @@ from typing import Any
 from penstock.control.status import Status
 from penstock.network.secrets import Secret
 from penstock.view.accounts import balanced
+from penstock.view.parts import after, last_batches
 from penstock.view.scene import Scene
 
 _EXACT_IN_A_BROWSER = 2**53
 _LONGEST = 500  # characters of one value
 
 
-def scene_values(scene: Scene, since: int = -1) -> dict[str, Any]:
+def scene_values(scene: Scene, known: Mapping[str, int] | None = None) -> dict[str, Any]:
     """What a page shows.
 
     Args:
         scene: of the run.
-        since: the last batch whose status is known already; -1 for none.
+        known: what `told` was in the values that the page has got before; None for none.
 
     Returns:
-        The fields of the scene: `statuses` of the batches after `since`, without their drops and
-        queries, which are those of `now`.
+        The fields of the scene: `statuses` of the batches that are new, without their drops and
+        queries, which are those of `now`; and `told`, the last batch of each part.
     """
-    new = [status for status in scene.statuses if status.batch > since]
+    now = scene.now
     return {
         "title": scene.title,
         "picture": scene.picture,
-        "statuses": [_brief(status) for status in new],
-        "now": plain(scene.now.to_json()) if scene.now is not None else None,
+        "statuses": [_brief(status) for status in after(scene.statuses, known or {})],
+        "told": last_batches(scene.statuses),
+        "now": plain(now.to_json()) if now is not None else None,
         "answers": plain(scene.answers),
         "accounts": plain(scene.accounts),
         "balanced": {query: balanced(of) for query, of in scene.accounts.items()},

@@ -1,7 +1,7 @@
 """The addresses of a run, and what is found there.
 
 /            the page
-/scene.json  what it shows; ?since=BATCH leaves out what was told before
+/scene.json  what it shows; ?since=TOLD leaves out what was told before
 /metrics     for Prometheus
 /healthz     whether anybody answers
 /mode        takes {"mode": "off" | "monitor" | "on"}, if the run may be changed
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -26,6 +27,10 @@ from penstock.view.scene import Scene
 
 MODES = ("off", "monitor", "on")
 
+_LOOKS, _AGAIN = 3.0, 2.5
+"""Seconds since the last question of a browser that looks, which asks once a second; and in which
+it has asked twice."""
+
 
 class Page(Site):
     """The live page of a run; a context manager that closes it.
@@ -36,6 +41,8 @@ class Page(Site):
         port: to listen on; 0 for any that is free.
         token: what one has to know to see the page, at least 16 characters.
         change: changes the mode of the run; without it, or without a token, nobody can.
+        clock: in seconds.
+        sleep: waits for some seconds.
     """
 
     def __init__(
@@ -46,12 +53,16 @@ class Page(Site):
         port: int = 0,
         token: str | None = None,
         change: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._scene = scene
         self._change = change if token is not None else None
         self._totals = Totals()
         self._lock = threading.Lock()  # totals are counted by one request at a time
         self._ended = False
+        self._clock, self._sleep = clock, sleep
+        self._asked = float("-inf")
         self._number = secrets.token_hex(4)  # so that a browser sees when it is another run
         routes = {
             "/": Route(self._document, entrance=True),
@@ -66,17 +77,23 @@ class Page(Site):
         """Tells whoever looks that the run has ended; the page stays until it is closed."""
         self._ended = True
 
+    def linger(self) -> None:
+        """Waits for browsers that look, until they have asked again; for nobody else."""
+        if self._clock() - self._asked <= _LOOKS:
+            self._sleep(_AGAIN)
+
     def _document(self, _: Asked) -> Reply:
         page = document()
         return Reply(page.html, HTML, headers={"Content-Security-Policy": page.policy})
 
     def _values(self, asked: Asked) -> Reply:
-        try:
-            since = int(asked.values.get("since", "-1"))
-        except ValueError:
-            return line("since must be the number of a batch", HTTPStatus.BAD_REQUEST)
+        known = _known(asked.values.get("since", "{}"))
+        if known is None:
+            text = "since must be what `told` was before, such as {} for nothing"
+            return line(text, HTTPStatus.BAD_REQUEST)
+        self._asked = self._clock()
         ended = self._ended  # before the scene is taken: what is shown as the end is the end
-        values: dict[str, Any] = scene_values(self._scene(), since)
+        values: dict[str, Any] = scene_values(self._scene(), known)
         values |= {
             "run": self._number,
             "ended": ended,
@@ -101,6 +118,20 @@ class Page(Site):
             return line(f"mode must be one of {', '.join(MODES)}", HTTPStatus.BAD_REQUEST)
         self._change(mode)
         return line(mode)
+
+
+def _known(text: str) -> dict[str, int] | None:
+    """Part → its last batch that is known; None for a text that is something else.
+
+    >>> _known('{"web": 7}'), _known("7"), _known('{"web": "x"}')
+    ({'web': 7}, None, None)
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    right = isinstance(found, dict) and all(type(one) is int for one in found.values())
+    return found if right else None
 
 
 def serve(

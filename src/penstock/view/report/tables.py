@@ -7,6 +7,7 @@ from dataclasses import replace
 from penstock.control.status import Status
 from penstock.view import words
 from penstock.view.html import query_row
+from penstock.view.parts import part_of
 from penstock.view.scene import Scene
 from penstock.view.summary import summary
 
@@ -29,7 +30,8 @@ _STEP = 0.05
 def query_rows(scene: Scene) -> list[tuple[str, ...]]:
     """A row for each query; rows and errors are since the start."""
     found, errors = [], summary(scene).errors
-    for query in scene.now.queries if scene.now else ():
+    now = scene.now
+    for query in now.queries if now else ():
         mine = [q for one in scene.statuses for q in one.queries if q.name == query.name]
         rows, shed = sum(q.rows_in for q in mine), sum(q.shed for q in mine)
         error = errors.get(query.name, query.error)
@@ -57,10 +59,12 @@ def problem_rows(scene: Scene) -> list[tuple[int, str]]:
 def decisions(scene: Scene) -> list[Status]:
     """The batches after which something else was decided than before, newest first."""
     found: list[Status] = []
+    before: dict[str, Status] = {}  # what is decided for a part has nothing to do with another
     for one in scene.statuses:
-        last = found[-1] if found else None
+        last = before.get(part_of(one))
         if last is None or last.phase != one.phase or abs(last.keep - one.keep) >= _STEP:
             found.append(one)
+            before[part_of(one)] = one
     return found[::-1]
 
 
