@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.planning import Asked, Node, Window, Workload, plan
-from penstock.planning.subset import Choices, filled
+from penstock.planning.subset import Possible, filled
 
 S = Node("S", rate=1.0, cost=0.0)
 
@@ -309,7 +309,7 @@ def test_no_other_drops_lose_less_on_hundreds_of_networks():
     for _ in range(600):
         load = tree(rng)
         numbers = range(len(load.queries))
-        choices = Choices(load, numbers, [True] * len(load.nodes))
+        choices = Possible(load).choices(numbers, [True] * len(load.nodes))
         most = choices.most().saved
         needed = most * rng.uniform(0.05, 0.95)
         if not needed:
@@ -332,3 +332,16 @@ def test_no_other_drops_lose_less_on_hundreds_of_networks():
         worse += ours.lost > min(enough) * (1 + 1e-9)
     assert tries > 300
     assert worse <= 0.02 * tries, f"{worse} of {tries}"
+
+
+def test_drops_for_other_queries_of_a_network_are_those_that_would_be_found_anew():
+    rng = random.Random(20261118)
+    for _ in range(100):
+        load = tree(rng)
+        possible = Possible(load)
+        for _ in range(5):
+            some = [n for n in range(len(load.queries)) if rng.random() < 0.6]
+            only = load.standing(some)
+            again, anew = possible.choices(some, only), Possible(load).choices(some, only)
+            assert again.options == anew.options
+            assert again.most() == anew.most()

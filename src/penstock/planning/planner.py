@@ -23,7 +23,7 @@ from penstock.planning.outcome import planned
 from penstock.planning.placement import Placement, sampled
 from penstock.planning.result import Planned
 from penstock.planning.sampling import least_rates
-from penstock.planning.subset import Choices, Dropped
+from penstock.planning.subset import Choices, Dropped, Possible
 from penstock.planning.workload import Floats, Workload
 
 TOLERABLE = 0.1
@@ -47,13 +47,13 @@ def plan(load: Workload, moment: Moment | None = None) -> Planned:
     """
     if moment is not None:
         return _at_moment(load, moment)
-    roles = levels(load)
-    situation = _Situation.of(load, roles, _choices(load, roles))
+    roles, choices = levels(load), _choosing(load)
+    situation = _Situation.of(load, roles, choices(load, roles))
     if situation.excess <= 0:
         return planned(load, roles, _nothing(load), Dropped())
     if situation.excess > situation.most:
-        roles = _admitted(load, roles, _choices)
-        situation = _Situation.of(load, roles, _choices(load, roles))
+        roles = _admitted(load, roles, choices)
+        situation = _Situation.of(load, roles, choices(load, roles))
     windows = situation.choices.for_load(situation.for_windows)
     capacity = load.capacity - situation.streams + windows.saved
     return planned(load, roles, sampled(load, situation.demand, capacity), windows)
@@ -90,11 +90,16 @@ class _Windows(Protocol):
         """Those that save so many seconds per second."""
 
 
-def _choices(load: Workload, roles: Roles) -> Choices:
-    only = (load.spread(dict.fromkeys(roles.windows, 1.0)) > 0) & (
-        load.spread(dict.fromkeys([*roles.sampled, *roles.whole], 1.0)) == 0
-    )
-    return Choices(load, roles.windows, only.tolist())
+def _choosing(load: Workload) -> Callable[[Workload, Roles], Choices]:
+    possible = Possible(load)
+
+    def choices(_: Workload, roles: Roles) -> Choices:
+        windows = load.standing(roles.windows)
+        others = load.standing((*roles.sampled, *roles.whole))
+        only = [one and not other for one, other in zip(windows, others, strict=True)]
+        return possible.choices(roles.windows, only)
+
+    return choices
 
 
 @dataclass(frozen=True)

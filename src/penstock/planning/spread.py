@@ -23,7 +23,6 @@ class Below:
         above: extent of what is kept above them → seconds per second.
         weight: of the queries that stand on it.
         children: the operators that it feeds.
-        root: whether no drop can stand further up.
         answers: whether its rows are answers already, each a window by itself.
     """
 
@@ -32,7 +31,6 @@ class Below:
     weight: float
     children: tuple[int, ...]
     above: dict[int, float] = field(default_factory=dict)
-    root: bool = False
     answers: bool = False
 
     def saves(self, run: int) -> float:
@@ -41,48 +39,74 @@ class Below:
         Args:
             run: how long a run of dropped windows is.
         """
-        saved = sum(work * max(0.0, 1 - extent / run) for extent, work in self.above.items())
-        return saved + self.work * max(0.0, 1 - self.span.extent / run)
+        extent = self.span.extent
+        saved = self.work * (1 - extent / run) if extent < run else 0.0
+        for extent, work in self.above.items():
+            if extent < run:
+                saved += work * (1 - extent / run)
+        return saved
 
 
-def below(load: Workload, queries: Iterable[int], only: Sequence[bool]) -> dict[int, Below]:
-    """Each operator before which a drop may stand, from the queries to the streams.
+class Spread:
+    """The operators of one network before which drops may stand, for any of its queries.
+
+    What was found is found again where nothing under it has changed: when queries are closed, most
+    of the others are left as they were.
 
     Args:
         load: the network.
-        queries: the numbers of those whose windows may be dropped.
-        only: of each node, whether these are all that stand on it.
     """
-    asked: dict[int, list[int]] = {}
-    for number in queries:
-        asked.setdefault(load.queries[number].node, []).append(number)
-    found: dict[int, Below] = {}
-    barred: set[int] = set()  # and all that feeds them
-    for x in range(len(load.nodes) - 1, -1, -1):
-        if not only[x] or not load.nodes[x].inputs:
-            continue
-        fed = [child for child in load.children[x] if child in found or child in barred]
-        one = None
-        # A drop before one input of a union would leave the rows of the others.
-        if not any(child in barred or len(load.parents[child]) > 1 for child in fed):
-            if len(fed) == 1 and x not in asked and not load.nodes[x].aggregate:
-                one = _passing(load, x, found[fed[0]], fed[0])
+
+    def __init__(self, load: Workload) -> None:
+        self.load = load
+        self._known: dict[int, tuple[Sequence[int], list[tuple[int, Below]], Below | None]] = {}
+
+    def below(self, queries: Iterable[int], only: Sequence[bool]) -> dict[int, Below]:
+        """Each operator before which a drop may stand, from the queries to the streams.
+
+        Args:
+            queries: the numbers of those whose windows may be dropped.
+            only: of each node, whether these are all that stand on it.
+        """
+        load, children, parents = self.load, self.load.children, self.load.parents
+        asked: dict[int, list[int]] = {}
+        for number in queries:
+            asked.setdefault(load.queries[number].node, []).append(number)
+        found: dict[int, Below] = {}
+        barred = [False] * len(load.nodes)  # and all that feeds them
+        for x in range(len(load.nodes) - 1, -1, -1):
+            feeding = parents[x]
+            if not only[x] or not feeding:
+                continue
+            one = None
+            if not barred[x]:
+                fed = [(child, found[child]) for child in children[x] if child in found]
+                one = self._one(x, asked.get(x, ()), fed)
+            if one is not None:
+                found[x] = one
+            # A drop before one input of a union would leave the rows of the others.
+            if one is None or len(feeding) > 1:
+                for parent in feeding:
+                    barred[parent] = True
+        return found
+
+    def _one(self, x: int, asked: Sequence[int], fed: list[tuple[int, Below]]) -> Below | None:
+        known = self._known.get(x)
+        if known is not None and known[0] == asked and len(known[1]) == len(fed):
+            for (_, before), (_, now) in zip(known[1], fed, strict=True):
+                if before is not now:
+                    break
             else:
-                one = _one(load, x, asked.get(x, []), [(child, found[child]) for child in fed])
-        if one is None:
-            barred.add(x)
+                return known[2]
+        if len(fed) == 1 and not asked and not self.load.nodes[x].aggregate:
+            one: Below | None = _passing(self.load, x, *fed[0])
         else:
-            found[x] = one
-    for x, one in list(found.items()):
-        parents = load.parents[x]
-        if len(parents) > 1 or parents[0] not in found:
-            found[x] = Below(
-                one.span, one.work, one.weight, one.children, one.above, True, one.answers
-            )
-    return found
+            one = _one(self.load, x, asked, fed)
+        self._known[x] = asked, fed, one
+        return one
 
 
-def _passing(load: Workload, x: int, child: Below, number: int) -> Below:
+def _passing(load: Workload, x: int, number: int, child: Below) -> Below:
     """The same as `_one`, and faster, for operators that feed one other and no query: for most."""
     work = float(load.work[x]) + child.work
     return Below(child.span, work, child.weight, (number,), child.above, answers=child.answers)

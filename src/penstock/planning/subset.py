@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.planning.spans import Span
-from penstock.planning.spread import Below, below
+from penstock.planning.spread import Below, Spread
 from penstock.planning.workload import Workload
 
 LONG = 16
@@ -82,24 +82,56 @@ class Dropped:
         return sum(p * one.weight for one, p in self.drops)
 
 
-class Choices:
-    """All window drops that a network allows.
+class Possible:
+    """All window drops that a network allows, for any of its queries.
 
     Args:
         load: the network.
-        queries: the numbers of those whose windows may be dropped.
-        only: of each node, whether these are all that stand on it.
     """
 
-    def __init__(self, load: Workload, queries: Iterable[int], only: Sequence[bool]) -> None:
-        self._below: dict[int, Below] = below(load, queries, only)
-        self.options = {
-            x: option for x, one in self._below.items() if (option := _option(load, x, one))
-        }
+    def __init__(self, load: Workload) -> None:
+        self.load = load
+        self._spread = Spread(load)
+        self._options: dict[int, tuple[Below, Option | None]] = {}
+
+    def choices(self, queries: Iterable[int], only: Sequence[bool]) -> Choices:
+        """Those for some of the queries.
+
+        Args:
+            queries: the numbers of those whose windows may be dropped.
+            only: of each node, whether these are all that stand on it.
+        """
+        found = self._spread.below(queries, only)
+        parents = self.load.parents
+        # Where no drop can stand further up.
+        roots = [x for x in found if len(parents[x]) > 1 or parents[x][0] not in found]
+        options = {x: option for x, one in found.items() if (option := self._option(x, one))}
+        return Choices(found, roots, options)
+
+    def _option(self, x: int, one: Below) -> Option | None:
+        known = self._options.get(x)
+        if known is None or known[0] is not one:
+            self._options[x] = known = one, _option(self.load, x, one)
+        return known[1]
+
+
+class Choices:
+    """Window drops, of which some are chosen.
+
+    Args:
+        below: each operator before which one may stand, those that are fed first.
+        roots: those above which none can stand.
+        options: the drops that save something.
+    """
+
+    def __init__(
+        self, below: dict[int, Below], roots: Sequence[int], options: dict[int, Option]
+    ) -> None:
+        self._below, self._roots, self.options = below, roots, options
         # At the most that it drops, what each saves and what it loses: looked up for every price.
         self._at_most = {
             x: ((most := one.most) * one.saves - one.costs, most * one.weight)
-            for x, one in self.options.items()
+            for x, one in options.items()
         }
 
     def for_load(self, needed: float) -> Dropped:
@@ -146,7 +178,7 @@ class Choices:
                 taken.add(x)
             gain[x] = max(own, under)
         chosen: list[Option] = []
-        waiting = [x for x, one in self._below.items() if one.root]
+        waiting = list(self._roots)
         while waiting:
             x = waiting.pop()
             if x in taken:

@@ -13,7 +13,7 @@ Babcock, Datar and Motwani, "Load Shedding for Aggregation Queries over Data Str
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -198,3 +198,19 @@ class Workload:
                 for one in before[number]:
                     found[one] = max(found[one], value)
         return np.array(found)
+
+    def standing(self, queries: Iterable[int]) -> list[bool]:
+        """Of each node, whether one of the queries stands on it.
+
+        Args:
+            queries: their numbers.
+        """
+        before = self.before
+        found = [False] * len(self.nodes)
+        waiting = [self.queries[number].node for number in queries]
+        while waiting:
+            x = waiting.pop()
+            if not found[x]:
+                found[x] = True
+                waiting += before[x]
+        return found
