@@ -37,6 +37,7 @@ class Batch:
         waiting: rows that have arrived since this batch began; None if nobody knows.
         response: the 95th percentile of the response times of the rows delivered, from arrival at
             the source until now, in seconds; None if nobody knows.
+        whole: whether nothing of it was dropped.
     """
 
     rows: float
@@ -49,6 +50,7 @@ class Batch:
     overhead: float = 0.0
     waiting: float | None = None
     response: float | None = None
+    whole: bool = False
 
     @property
     def nonsense(self) -> str | None:

@@ -13,7 +13,10 @@ the error is e = D - (q P + d*), and
     v = H d - fixed               seconds of work that it may do: u + H T of the paper, T being d*
 
 The gain b makes half of the error good. All of it, b = 1, would have long and short batches
-take turns for ever (-q is the pole of that loop), and would shed for every accident.
+take turns for ever (-q is the pole of that loop), and would shed for every accident. Batches vary
+by a fifth, and where half of d* is fixed, what is left for rows varies by twice as much: so the
+rows that may be kept, v / cost, are smoothed. (The share of rows is not: in a burst it falls at
+once, by as much as there are more of them.)
 
 H is the work that a second of the clock does, as in the paper found by itself; here from each
 batch, as its duration is there to be read (see `pace`). What then remains of the distance between
@@ -37,9 +40,11 @@ from penstock.control.batch import Batch
 from penstock.control.checks import amount, positive
 from penstock.control.pace import Pace
 from penstock.control.period import FLOOR, as_before
+from penstock.control.whole import Whole
 
 Q = 0.95
 _GAIN = 0.5  # of the error of one batch that the next makes good
+_SMOOTH = 0.5  # of the difference to what could be kept before that is believed at once
 _WORK = 1.25  # times the fixed cost: a batch is never made so short that nothing is done in it,
 _LEAST = 0.05  # nor shorter than this share of the target
 _AIM, _SPARE = 0.8, 0.015  # of the target, at least; of what can be done, at most
@@ -50,6 +55,7 @@ _PATIENCE = 2  # batches: what is over by then was an accident and nothing is sh
 _FOREVER = 50
 _RISES, _STEEPEST = 1.15, 2.0  # times the rate of the batch before: no accident; at most
 _SOON = 3  # batches in which response times shall be back within the target
+_LASTS, _ROOM = 8, 0.95  # batches later they are as they will stay; of the target, for they vary
 _HALVINGS = 12
 
 
@@ -68,6 +74,8 @@ class SeamlessBatches:
         steepest: times its rate that the rows of the next batch may be believed to come at; 1 where
             rates are means over time, which rise after what they are means of.
         spare: of what can be done, at most, that is given up for aiming below the target.
+        smooth: of the difference to what could be kept before that is believed at once; 1 where
+            batches vary less than what is smoothed.
 
     >>> control = SeamlessBatches(target=3.9, warmup=0)
     >>> batch = Batch(rows=6e5, collected=2, seconds=2, nominal=2, fixed=0.5, cost=5e-6)
@@ -86,6 +94,7 @@ class SeamlessBatches:
         patience: int = _FOREVER,
         steepest: float = _STEEPEST,
         spare: float = _SPARE,
+        smooth: float = _SMOOTH,
     ) -> None:
         positive("target", target)
         amount("interval", interval)
@@ -100,6 +109,9 @@ class SeamlessBatches:
         self._let_pass = 0
         self._rate: float | None = None
         self._grew, self._steepest, self._spare = 1.0, steepest, spare
+        self._may: float | None = None
+        self._smooth = smooth
+        self._whole = Whole()
         self._last: Admitted | None = None
 
     @property
@@ -120,6 +132,11 @@ class SeamlessBatches:
 
     def _learn(self, batch: Batch) -> None:
         self._pace.learn(batch)
+        if batch.whole:
+            late = batch.response is not None and batch.response > self.target
+            self._whole.learn(batch.rows, batch.seconds, late=late)
+        else:
+            self._whole.passes()
         last = self._last
         held = self._best(batch) > _WORK * batch.fixed / self.headroom  # else no trim would help
         if batch.response and held and last is not None and FLOOR < last.keep < 1:
@@ -151,11 +168,11 @@ class SeamlessBatches:
         rows = batch.coming(self.interval) * self._growth(batch)
         usual = max(best + batch.overhead, self.interval)
         may_take = best + _GAIN * Q * (usual - period)
-        load = max(0.0, h * may_take - batch.fixed)
+        load = self._smoothed(max(0.0, h * may_take - batch.fixed) / batch.cost) * batch.cost
         demand = rows * batch.cost
         would_take = (batch.fixed + demand) / h
-        late = would_take > may_take
-        passes = late and self._passes(batch, would_take)
+        late = demand > load
+        passes = late and (self._passes(batch, would_take) or self._is_in_time(batch, period))
         self._let_pass = self._let_pass + 1 if passes else 0
         if not (self._warmup or passes):
             self._patient = False
@@ -164,7 +181,7 @@ class SeamlessBatches:
         overload = batch.rate / capacity if batch.rate is not None and capacity > 0 else None
         reason = (
             f"seamless: {rows:,.0f} rows come and would take {would_take:.3g} s at headroom "
-            f"{h:.3g}, {max(0.0, may_take):.3g} s may be, since rows were collected for "
+            f"{h:.3g}, {(batch.fixed + load) / h:.3g} s may be, since rows were collected for "
             f"{period:.3g} s of {self.target:.3g} s"
             + ("" if overload is None else f"; {overload:.2f} times what can be kept up with")
             + ("; it will pass" if passes else f"; keeps {keep:.3g}" if keep < 1 else "")
@@ -178,6 +195,13 @@ class SeamlessBatches:
             overload=overload,
             reason=reason,
         )
+
+    def _smoothed(self, rows: float) -> float:
+        """The rows that may be kept, with what could be kept before; in the warm-up as they are."""
+        if self._may is None or self._warmup:
+            self._may = rows
+        self._may += self._smooth * (rows - self._may)
+        return self._may
 
     def _growth(self, batch: Batch) -> float:
         """How many times as many rows come as would at the rate of the last batch."""
@@ -195,6 +219,24 @@ class SeamlessBatches:
             return self._patient
         period = max(self.interval, would_take + batch.overhead)
         return self._is_back(batch, period, 1.0, patience)
+
+    def _is_in_time(self, batch: Batch, period: float) -> bool:
+        """Whether response times would be within the target if nothing were shed any more.
+
+        By what batches took of which nothing was shed, if there were enough, with as many rows.
+
+        Args:
+            batch: the one that has ended.
+            period: seconds in which the rows of the next one were collected.
+        """
+        responses = []
+        for _ in range(_LASTS):
+            takes = self._whole.seconds((batch.rate or 0.0) * period)
+            if batch.rate is None or takes is None:
+                return False
+            responses.append(Q * period + takes)
+            period = max(self.interval, takes + batch.overhead)
+        return max(responses[_PATIENCE - 1 :]) <= _ROOM * self.target
 
     def _soon(self, batch: Batch, period: float) -> float:
         """The greatest share of the work with which they are back within the target soon."""

@@ -85,7 +85,7 @@ class Turns:
     def __init__(self, streams: int, target: float, interval: float = 0.0) -> None:
         self._streams = streams
         self._control = SeamlessBatches(
-            target, interval=interval, patience=_PATIENCE, steepest=1.0, spare=0.005
+            target, interval=interval, patience=_PATIENCE, steepest=1.0, spare=0.005, smooth=1.0
         )
         self._round: list[_Told] = []
         self._recent: deque[list[_Told]] = deque(maxlen=_ROUNDS)

@@ -256,4 +256,5 @@ class Regulator:
             dropped=reading,
             overhead=ended.overhead,
             response=ended.response,
+            whole=ended.pace is None and share == 1.0,
         )

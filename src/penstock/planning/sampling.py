@@ -117,7 +117,9 @@ def _halved(work: Floats, demand: Floats, capacity: float) -> float:
     low, high = math.log(math.sqrt(LEAST) / each[-1]), math.log(_MOST / each[0])
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if _load(total, each, math.exp(middle), "quantile") <= capacity:
+        # As `least_rates` says: all are finite, and this is asked for hundreds of times a batch.
+        share = (each * math.exp(middle)) ** 2
+        if total @ np.maximum(share / (1 + share), LEAST) <= capacity:
             low = middle
         else:
             high = middle
