@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.quick import conf_dir
+
 FILE = Path(__file__).parents[1] / "examples" / "notebook.ipynb"
 
 
@@ -22,6 +24,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         environment.setenv("PYSPARK_PYTHON", sys.executable)
         environment.setenv("TMPDIR", str(folder))
+        environment.setenv("SPARK_CONF_DIR", str(conf_dir(folder)))
         where = {"metadata": {"path": str(folder)}}
         NotebookClient(notebook, timeout=240, resources=where).execute()
     return {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}

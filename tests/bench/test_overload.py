@@ -14,7 +14,7 @@ import penstock as ps
 from penstock.bench import feed
 from penstock.bench.checked import checked
 from penstock.bench.feed import Truth, attributes
-from penstock.bench.machine import Machine, line, seconds
+from penstock.bench.machine import Machine, line, line_near, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 
 RATE, SECONDS = 30, 150
@@ -79,6 +79,11 @@ def test_costs_are_found_through_batches_of_which_some_were_held_up() -> None:
     assert seconds(run(1.0)) == pytest.approx(0.5, rel=0.01)
     fixed, cost = line([run(200_000), run(1_000_000)])
     assert fixed == pytest.approx(0.5, rel=0.2)
+    assert cost == pytest.approx(3e-6, rel=0.05)
+
+    slow = [{**one, "durationMs": {"triggerExecution": 30_000}} for one in run(1_000_000)]
+    fixed, cost = line_near([run(1.0), run(200_000), run(400_000), slow], longest=4.0)
+    assert fixed == pytest.approx(0.5, rel=0.02)
     assert cost == pytest.approx(3e-6, rel=0.05)
 
 

@@ -28,6 +28,7 @@ from penstock.errors import PenstockError, StreamFailed, UsageError
 from penstock.network.config import parse_config
 from penstock.view.live import View
 from penstock.view.scene import Scene
+from tests.quick import AS_TOML
 from tests.view.bursts import burst
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -300,6 +301,7 @@ def as_text(seen: str) -> str:
 
 
 def test_ctrl_c_in_a_terminal_ends_a_run_cleanly_and_the_report_is_written(network):
+    network.write_text(f"{NETWORK}[run.spark]\n{AS_TOML}")
     given = ("small.toml", "--latency", "5s", "--report", "report")
     seen, pressed = in_a_terminal(network.parent, *given, press_at="latest answer")
     text = as_text(seen)
@@ -315,7 +317,7 @@ def test_ctrl_c_in_a_terminal_ends_a_run_cleanly_and_the_report_is_written(netwo
 def test_a_run_that_only_monitors_ends_in_time_and_drops_nothing(network):
     # Much more than the target allows: with mode "on", rows would go.
     much = NETWORK.replace("rate = 500", "rate = 200_000")
-    network.write_text(f"answers = 'approximate'\n{much}")
+    network.write_text(f"answers = 'approximate'\n{much}[run.spark]\n{AS_TOML}")
     given = ("small.toml", "--latency", "500 ms", "--mode", "monitor", "--for", "5s")
     seen, _ = in_a_terminal(network.parent, *given, "--report", "report")
     text = as_text(seen)

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.quick import AS_TOML
 from tests.view.test_metrics import read
 
 SECRET = "swordfish-7f3a9c"  # noqa: S105 - that is what is looked for
@@ -80,7 +81,7 @@ def command_lines() -> bytes:
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "small.toml").write_text(NETWORK)
+    (tmp_path / "small.toml").write_text(NETWORK + AS_TOML)
     (tmp_path / "hosts.csv").write_text("10.0.0.1,ada\n10.0.0.2,bob\n")
     return tmp_path
 

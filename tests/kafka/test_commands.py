@@ -16,6 +16,7 @@ import pytest
 
 from penstock.bench.kafka.jars import jars
 from penstock.network.config import read_config
+from tests.quick import AS_TOML
 
 PENSTOCK = Path(sys.executable).with_name("penstock")
 SOME = 3
@@ -55,6 +56,9 @@ def test_init_doctor_and_run_on_a_topic(broker, tmp_path):
     assert checked.returncode == 0, checked.stdout + checked.stderr
     found = {one["check"]: one["state"] for one in json.loads(checked.stdout)["checks"]}
     assert found["connector"] == found[f"stream {stream.name}"] == "ok"
+
+    text = (tmp_path / "a.toml").read_text()
+    (tmp_path / "a.toml").write_text(text.replace("[run.spark]\n", f"[run.spark]\n{AS_TOML}"))
 
     # Until there were batches with rows, or its time is over: the machine may be busy.
     arguments = [str(PENSTOCK), "run", "a.toml", "--for", "4 min", "--report", "report", "--json"]

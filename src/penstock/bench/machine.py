@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.control.batches import Q
+from penstock.control.whole import theil_sen
 
 _MOST = 1000
 """B where nothing can be kept."""
@@ -39,9 +40,14 @@ class Machine:
         return 4 * self.unloaded
 
     @property
+    def best(self) -> float:
+        """Seconds that batches may take one after the other, for the target to be held."""
+        return self.target / (1 + Q)
+
+    @property
     def capacity(self) -> float:
         """Rows a second that can all be kept within the target."""
-        best = self.target / (1 + Q)
+        best = self.best
         fixed = self.unloaded if self.fixed is None else self.fixed
         return (best - fixed) / (best * self.kept)
 
@@ -93,6 +99,22 @@ def line(runs: Iterable[Iterable[Mapping[str, Any]]]) -> tuple[float, float]:
     rows, took = np.array(medians).T
     slope = float(np.polyfit(rows, took, 1)[0]) if np.ptp(rows) > 0 else 0.0
     return max(0.0, float(np.mean(took) - slope * np.mean(rows))), max(0.0, slope)
+
+
+def line_near(runs: Iterable[Iterable[Mapping[str, Any]]], longest: float) -> tuple[float, float]:
+    """The same by single batches that do not take too long, of all runs.
+
+    In far longer ones rows cost something else, and a run in which something held batches up is
+    but one of several.
+
+    Args:
+        runs: reports of the batches of each.
+        longest: seconds of a batch that counts.
+    """
+    some = [one for reports in runs for one in _warm(reports) if one[1] <= longest]
+    rows, took = np.array(some).T
+    fixed, slope = theil_sen(rows, took)
+    return max(0.0, fixed), max(0.0, slope)
 
 
 def _warm(reports: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:

@@ -30,7 +30,7 @@ from penstock.bench.arrived import Measured, lost
 from penstock.bench.beside import Beside, other_work
 from penstock.bench.checked import Checked, checked
 from penstock.bench.feed import BLOCK, RAMP, SLACK, Feed, Truth, begin
-from penstock.bench.machine import WARM, Machine, line, seconds
+from penstock.bench.machine import WARM, Machine, line, line_near, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
 
@@ -47,6 +47,8 @@ ENOUGH, SLOW = 2 * WARM, 4
 FEW, LONG, MORE, TRIES = 4_000, 2.0, 1.8, 4
 """Rows a second that cost next to nothing; how many times as long a batch must take for it to be
 told what its rows cost; how many times more rows come until it does, how often that is tried."""
+LONGEST = 2.0
+"""Times what a batch takes at the capacity: longer ones do not tell what rows cost there."""
 NEARLY, TIMES, LEAST = 0.7, 6, 1e-7
 """The share of the capacity, and how many times that, at which it is measured what a dropped row
 costs; no row costs less than that, in seconds."""
@@ -129,7 +131,8 @@ class Overload:
         while seconds(runs[-1]) < LONG * seconds(few) and len(runs) < TRIES:
             rate = round(MORE * rate)
             runs.append(looked("what a row costs where there are more", rate, 1.0, LOOKED))
-        fixed, kept = line(runs[-2:] if len(runs) > 1 else [few, *runs])
+        most = LONGEST * Machine(seconds(few), LEAST, 0.0).best
+        fixed, kept = line_near([few, *runs], most)
         kept = max(kept, LEAST)
         full = NEARLY * Machine(seconds(few), kept, 0.0, fixed).capacity
         # With next to no answers a batch takes less time, whatever its rows cost.

@@ -18,6 +18,8 @@ from collections import deque
 
 import numpy as np
 
+from penstock.control.nonnegative import Floats
+
 _REMEMBERED = 40  # batches
 _ENOUGH = 8  # of them, before they tell anything
 _BEYOND = 1.25  # times the most rows that were seen: of more it is not known what they take
@@ -90,14 +92,25 @@ class Whole:
         return fixed + slope * rows
 
     def _fitted(self) -> tuple[float, float] | None:
-        """The line of Theil and Sen: the median of all slopes, whatever single batches took."""
+        """The line through them; None of too few."""
         if len(self._seen) < _ENOUGH:
             return None
         rows, took = np.array(self._seen).T
-        one, other = np.triu_indices(len(rows), k=1)
-        apart = rows[other] - rows[one]
-        some = apart != 0
-        if not some.any():
+        if np.ptp(rows) == 0:
             return 0.0, float(np.median(took)) / max(float(rows[0]), 1.0)  # of more rows, the worst
-        slope = max(0.0, float(np.median((took[other] - took[one])[some] / apart[some])))
-        return float(np.median(took - slope * rows)), slope
+        fixed, slope = theil_sen(rows, took)
+        return fixed, max(0.0, slope)
+
+
+def theil_sen(x: Floats, y: Floats) -> tuple[float, float]:
+    """Where a line begins and how it rises: the median of all slopes, whatever some points say.
+
+    Args:
+        x: not all the same.
+        y: as many.
+    """
+    one, other = np.triu_indices(len(x), k=1)
+    apart = x[other] - x[one]
+    some = apart != 0
+    slope = float(np.median((y[other] - y[one])[some] / apart[some]))
+    return float(np.median(y - slope * x)), slope
