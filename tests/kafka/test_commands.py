@@ -57,8 +57,10 @@ def test_init_doctor_and_run_on_a_topic(broker, tmp_path):
     found = {one["check"]: one["state"] for one in json.loads(checked.stdout)["checks"]}
     assert found["connector"] == found[f"stream {stream.name}"] == "ok"
 
-    text = (tmp_path / "a.toml").read_text()
-    (tmp_path / "a.toml").write_text(text.replace("[run.spark]\n", f"[run.spark]\n{AS_TOML}"))
+    head = re.compile(r"^\[run.spark\].*\n", re.MULTILINE)
+    text, places = head.subn(lambda found: found[0] + AS_TOML, (tmp_path / "a.toml").read_text())
+    assert places == 1
+    (tmp_path / "a.toml").write_text(text)
 
     # Until there were batches with rows, or its time is over: the machine may be busy.
     arguments = [str(PENSTOCK), "run", "a.toml", "--for", "4 min", "--report", "report", "--json"]
