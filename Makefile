@@ -22,8 +22,8 @@ demo: install java ## Show how a burst to three times what this machine can take
 test: install java ## Run all tests but the long ones, the documentation's examples included
 	@sh scripts/test.sh $(BIN)/pytest
 
-soak: install java ## Kill drivers and workers for some minutes: answers must stay as they are
-	$(BIN)/pytest tests/soak
+soak: install java ## Run the long tests: killed drivers, nodes and brokers, and commands as a user runs them
+	$(BIN)/pytest -m soak
 
 lint: install ## Check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -12,6 +12,8 @@ from nbclient import NotebookClient
 
 from tests.quick import conf_dir
 
+pytestmark = pytest.mark.soak
+
 FILE = Path(__file__).parents[1] / "examples" / "notebook.ipynb"
 
 

@@ -300,6 +300,7 @@ def as_text(seen: str) -> str:
     return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen)
 
 
+@pytest.mark.soak
 def test_ctrl_c_in_a_terminal_ends_a_run_cleanly_and_the_report_is_written(network):
     network.write_text(f"{NETWORK}[run.spark]\n{AS_TOML}")
     given = ("small.toml", "--latency", "5s", "--report", "report")

@@ -86,6 +86,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.soak
 def test_the_page_and_the_metrics_of_a_run_and_a_secret_that_is_nowhere(folder):
     out, err = folder / "out.txt", folder / "err.txt"
     with out.open("wb") as stdout, err.open("wb") as stderr:

@@ -27,6 +27,7 @@ def records(count: int) -> list[bytes]:
     return [json.dumps({"ts": now, "host": f"h{i % 5}", "size": i}).encode() for i in range(count)]
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)  # Spark is started three times
 def test_init_doctor_and_run_on_a_topic(broker, tmp_path):
     topic, connector = broker.topic(), jars("connector")
