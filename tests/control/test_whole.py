@@ -94,7 +94,10 @@ def looped(load: float, noise: float, *, tells: bool) -> float:
         shed, came = shed + (1 - keep) * rows, came + rows
         if number == 100:
             shed, came = 1e-9, 0.0
-        keep, period = control.step(batch).keep, seconds
+        admitted = control.step(batch)
+        if admitted.keep == 1 and "it will pass" in admitted.reason and tells and number > 100:
+            assert (admitted.overload or 0.0) <= 1  # nobody need be told to add machines
+        keep, period = admitted.keep, seconds
     return shed / came
 
 

@@ -172,13 +172,16 @@ class SeamlessBatches:
         demand = rows * batch.cost
         would_take = (batch.fixed + demand) / h
         late = demand > load
-        passes = late and (self._passes(batch, would_take) or self._is_in_time(batch, period))
+        in_time = late and self._is_in_time(batch, period)
+        passes = in_time or (late and self._passes(batch, would_take))
         self._let_pass = self._let_pass + 1 if passes else 0
         if not (self._warmup or passes):
             self._patient = False
         keep = 1.0 if passes or not late else batch.keep(load, rows)
         capacity = (h * best - batch.fixed) / (batch.cost * usual)
         overload = batch.rate / capacity if batch.rate is not None and capacity > 0 else None
+        if in_time and overload is not None:
+            overload = min(overload, 1.0)  # whatever the cost model says of it
         reason = (
             f"seamless: {rows:,.0f} rows come and would take {would_take:.3g} s at headroom "
             f"{h:.3g}, {(batch.fixed + load) / h:.3g} s may be, since rows were collected for "
