@@ -28,8 +28,9 @@ from tests.engine.test_shedding import (
     stream,
 )
 
-HEAVY = "aggregate(sequence(1, 100000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
-"""A predicate that every row passes, and that takes a millisecond or two once Java is warm."""
+HEAVY = "aggregate(sequence(1, 300000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
+"""A predicate that every row passes, and that takes some milliseconds once Java is warm: a batch of
+such rows takes far longer than one without, or all of it would be kept, since nothing helped."""
 
 MANY = 12
 """Batches: some are warm-up."""
@@ -61,6 +62,7 @@ def _balanced(status: Status) -> bool:
     return all(q.rows_in == q.shed + q.taken for q in status.queries)
 
 
+@pytest.mark.timeout(600)  # it is meant to be slow
 def test_what_takes_longer_than_the_target_is_dropped(
     spark: SparkSession,
     tmp_path: Path,
