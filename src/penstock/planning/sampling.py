@@ -144,8 +144,8 @@ def _interpolated(work: Floats, demand: Floats, capacity: float) -> float:
     return float((capacity - fixed) / slope) if slope else float(points[low])
 
 
-def _load(work: Floats, demand: Floats, scale: float, errors: Errors = "bound") -> float:
-    return float((work * least_rates(demand, scale, errors)).sum())
+def _load(work: Floats, demand: Floats, scale: float) -> float:
+    return float((work * least_rates(demand, scale)).sum())
 
 
 def _fixed(demand: Floats, scale: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
