@@ -12,8 +12,6 @@ import re
 import shlex
 import shutil
 import tomllib
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,9 @@ import typer.main
 from pyspark.sql import DataFrame, DataFrameWriter, DataFrameWriterV2
 from typer.testing import CliRunner
 
-from penstock.cli import init as init_command
-from penstock.cli.doctor import command as doctor_command
 from penstock.cli.main import app
-from penstock.cli.session import Local
 from penstock.network.config import parse_config
+from tests.pages import Block, blocks, commands, commands_have
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -47,39 +43,6 @@ cql = "SELECT count(*) AS n FROM packets [RANGE 10 s SLIDE 10 s WATTR ts]"
 """What tables that are shown alone stand beside."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, the number of its first line in the file, its text."""
-
-    language: str
-    line: int
-    text: str
-
-
-def blocks(markdown: str) -> list[Block]:
-    """The fenced blocks of a page, in order; a fence ends with the marks that it began with.
-
-    >>> blocks("Say:\\n```python\\nx = 1\\n```\\n")
-    [Block(language='python', line=3, text='x = 1\\n')]
-    """
-    found = []
-    opening, language, start, indent = "", "", 0, 0
-    content: list[str] = []
-    for number, line in enumerate(markdown.splitlines(), start=1):
-        fence = re.match(r"( *)(`{3,}|~{3,}) *([\w+-]*)", line)
-        if not opening and fence:
-            opening, language, start, indent = fence[2], fence[3], number + 1, len(fence[1])
-            content = []
-        elif opening and fence and fence[2].startswith(opening) and not fence[3]:
-            found.append(Block(language.lower(), start, "".join(text + "\n" for text in content)))
-            opening = ""
-        elif opening:
-            content.append(line[min(indent, len(line) - len(line.lstrip())) :])
-    if opening:
-        raise ValueError(f"the block that starts in line {start - 1} is never closed")
-    return found
-
-
 def python_blocks(markdown: str) -> list[Block]:
     return [b for b in blocks(markdown) if b.language in PYTHON]
 
@@ -95,17 +58,6 @@ def make_commands(markdown: str) -> set[str]:
     spans = re.findall(r"`([^`\n]+)`", prose)
     command = re.compile(r"(?:^|&&|;|\|)[ $]*(?:\w+=\S+ +)*make +([a-z][\w-]*)", re.MULTILINE)
     return {target for text in fenced + spans for target in command.findall(text)}
-
-
-def commands(block: Block) -> list[list[str]]:
-    r"""The commands of a block that are penstock's own, each as words.
-
-    >>> commands(Block("sh", 1, "cd x\npenstock plan a.toml --load 3  # three times\n"))
-    [['plan', 'a.toml', '--load', '3']]
-    """
-    lines = block.text.replace("\\\n", " ").splitlines()
-    each = [one for line in lines for one in line.removeprefix("Example: ").split(" && ")]
-    return [shlex.split(one, comments=True)[1:] for one in each if one.startswith("penstock ")]
 
 
 def call(words: list[str]) -> None:
@@ -171,15 +123,7 @@ def test_the_examples_run(page, request, spark_folder, tmp_path_factory, monkeyp
     monkeypatch.chdir(spark_folder)  # relative paths must mean the same to Python and to Spark
     before = set(spark_folder.iterdir())
     shutil.copytree(ROOT / "examples", "examples")
-    scratch = tmp_path_factory.mktemp("scratch")
-
-    @contextmanager
-    def session(*_, **__):
-        yield Local(spark, scratch)
-
-    monkeypatch.setattr(init_command, "local_spark", session)
-    monkeypatch.setattr(doctor_command, "running_spark", session)
-    monkeypatch.setattr("penstock.cli.run.running_spark", session)
+    commands_have(spark, tmp_path_factory.mktemp("scratch"), monkeypatch)
     try:
         # As `__main__`, so that Spark sends functions to its workers by value.
         session_of = {} if page in FIRST else {"spark": spark}

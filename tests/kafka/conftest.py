@@ -8,6 +8,7 @@ import pytest
 
 from penstock.bench.kafka.broker import Broker
 from penstock.bench.kafka.jars import jars
+from tests.kafka.keys import make_keys
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +20,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
             pytest.skip(found)
     found = jars("broker")
     assert not isinstance(found, str)
-    broker = Broker(found, tmp_path_factory.mktemp("kafka"))
+    keys = tmp_path_factory.mktemp("keys") / "keys.p12"
+    make_keys(keys)
+    broker = Broker(found, tmp_path_factory.mktemp("kafka"), keys)
     broker.start()
+    broker.admit()
     yield broker
     broker.kill()

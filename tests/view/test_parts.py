@@ -13,7 +13,9 @@ from penstock.control.status import DropStatus, QueryStatus, Status
 from penstock.view.live import View
 from penstock.view.metrics import Totals, exposition
 from penstock.view.page import serve
-from penstock.view.parts import after, last_batches
+from penstock.view.page.plain import scene_values
+from penstock.view.panels import panels, shedding
+from penstock.view.parts import after, last_batches, wholes
 from penstock.view.report.tables import decisions, query_rows
 from penstock.view.scene import Scene
 from penstock.view.summary import summary
@@ -93,6 +95,23 @@ def test_the_network_is_all_of_its_parts():
     assert (now.at, now.batch, len(now.drops)) == (1024.5, 8, 1)
     assert scene(9, 0).now == web(8)
     assert Scene(title="none").now is None
+
+
+def test_lines_are_of_the_whole_and_do_not_jump_between_parts():
+    statuses = STEPS[-1].statuses
+    (response,) = [one for one in panels(statuses) if one.name == "response"]
+    assert response.lines[0].values == (2.5,) * 14
+    assert shedding(statuses) == [(0, 13)]
+    assert [one.arriving for one in wholes(statuses)] == [50.0, *[60.0] * 13]
+    assert wholes(scene(3, 0).statuses) == [web(0), web(1), web(2)]
+
+
+def test_the_page_draws_the_whole():
+    values = scene_values(scene(2, 1))["statuses"]
+    drawn = [one.get("whole", one) for one in values]
+    assert [one["at"] for one in drawn] == [1000.0, 1000.5, 1002.0]
+    assert [one["arriving"] for one in drawn] == [50.0, 60.0, 60.0]
+    assert [one["response"] for one in drawn] == [2.5] * 3
 
 
 def test_counters_count_the_batches_of_all_parts():

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from penstock.control.status import QueryStatus, Status
 from penstock.view import words
+from penstock.view.parts import wholes
 
 Values = tuple[float | None, ...]
 
@@ -56,9 +57,10 @@ def panels(statuses: Sequence[Status]) -> tuple[Panel, ...]:
     Args:
         statuses: of its batches, oldest first.
     """
+    whole = wholes(statuses)
 
     def line(name: str, of: Callable[[Status], float | None], *, dashed: bool = False) -> Line:
-        values = [of(one) for one in statuses]
+        values = [of(one) for one in whole]
         return Line(name, tuple(v if words.known(v) else None for v in values), dashed)
 
     every = (
@@ -130,7 +132,7 @@ def shedding(statuses: Sequence[Status]) -> list[tuple[int, int]]:
         statuses: of the batches, oldest first.
     """
     found, at = [], 0
-    for on, group in groupby(statuses, key=lambda one: one.phase == "shedding"):
+    for on, group in groupby(wholes(statuses), key=lambda one: one.phase == "shedding"):
         length = len(list(group))
         if on:
             found.append((at, at + length - 1))

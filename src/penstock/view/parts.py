@@ -54,8 +54,26 @@ def together(statuses: Sequence[Status]) -> Status | None:
         statuses: oldest first.
     """
     last = list(_last(statuses).values())
-    if len(last) <= 1:
-        return last[0] if last else None
+    return _as_one(last) if last else None
+
+
+def wholes(statuses: Sequence[Status]) -> Sequence[Status]:
+    """How the whole network did after each batch: a line through these does not jump between parts.
+
+    Args:
+        statuses: oldest first.
+    """
+    last: dict[str, Status] = {}
+    found = []
+    for one in statuses:
+        last[part_of(one)] = one
+        found.append(_as_one(list(last.values())))
+    return found
+
+
+def _as_one(last: Sequence[Status]) -> Status:
+    if len(last) == 1:
+        return last[0]
     arriving, demand = _sum([one.arriving for one in last]), _most([one.demand for one in last])
     return replace(
         max(last, key=lambda one: one.at),

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from penstock.control.status import Phase, Status
 from penstock.view import words
+from penstock.view.parts import wholes
 from penstock.view.rooms import Rooms, rooms
 from penstock.view.scene import Scene
 from penstock.view.strip import Look, strip, top
@@ -149,14 +150,15 @@ def _plots(scene: Scene, now: Status, so_far: Summary, room: Rooms, width: int) 
     title = Text.assemble("response ", (words.seconds(now.response), judged), target, held)
     wide = width >= WIDE
     each = (width - _BETWEEN) // 2 if wide else width
-    responses = [one.response for one in scene.statuses]
+    whole = wholes(scene.statuses)
+    responses = [one.response for one in whole]
     look = Look(each - _LABEL, room.plot)
     left = _plot(title, responses, now.target, words.seconds, look)
     if not wide:
         return left
     title = Text(f"in {words.rate(now.arriving)}, capacity {words.rate(now.capacity)}")
     look = Look(each - _LABEL, room.plot, good="blue", bad="yellow")
-    arriving = [one.arriving for one in scene.statuses]
+    arriving = [one.arriving for one in whole]
     both = Table.grid(padding=(0, _BETWEEN, 0, 0))
     both.add_row(left, _plot(title, arriving, now.capacity, words.count, look))
     return both

@@ -14,21 +14,28 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from penstock.errors import PenstockError
 
 USER, PASSWORD = "reader", "open-sesame-4711"
-"""Who may read at the address that asks for a password."""
+"""Who may read at the addresses that ask for a password."""
+_PROTOCOLS = {"PLAIN": "PLAINTEXT", "LOGIN": "SASL_PLAINTEXT", "SECURED": "SASL_SSL"}
+"""Of the addresses; the last one is there if the broker has a key."""
 
 _SETTINGS = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAIN://127.0.0.1:{plain},LOGIN://127.0.0.1:{login},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAIN://127.0.0.1:{plain},LOGIN://127.0.0.1:{login}
-listener.security.protocol.map=PLAIN:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners={addresses},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={addresses}
+listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAIN
 controller.listener.names=CONTROLLER
 sasl.enabled.mechanisms=PLAIN
@@ -42,6 +49,13 @@ group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 log.cleaner.enable=false
 """
+_SECURED = """
+listener.name.secured.sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.secured.scram-sha-512.sasl.jaas.config=\
+org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.secured.ssl.keystore.location={keys}
+listener.name.secured.ssl.keystore.password={password}
+"""
 
 
 class Broker:
@@ -50,25 +64,30 @@ class Broker:
     Args:
         jars: of the broker.
         folder: for its log.
+        keys: a file with its key, the password of which is `PASSWORD`: there is an address with
+            TLS then, `secured`.
     """
 
-    def __init__(self, jars: Iterable[Path], folder: Path) -> None:
+    def __init__(self, jars: Iterable[Path], folder: Path, keys: Path | None = None) -> None:
         self._classes = ":".join(map(str, jars))
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count()
-        plain, login, controller = _free_ports(3)
-        self.servers = f"127.0.0.1:{plain}"
-        self.login = f"127.0.0.1:{login}"
+        names = ["PLAIN", "LOGIN", *(["SECURED"] if keys else [])]
+        controller, *ports = _free_ports(1 + len(names))
+        addresses = {name: f"127.0.0.1:{port}" for name, port in zip(names, ports, strict=True)}
+        self.servers, self.login = addresses["PLAIN"], addresses["LOGIN"]
+        self.secured, self.keys = addresses.get("SECURED", ""), keys
         self._settings = folder / "server.properties"
         self._settings.write_text(
-            _SETTINGS.format(
-                plain=plain,
-                login=login,
+            (_SETTINGS + (_SECURED if keys else "")).format(
+                addresses=",".join(f"{name}://{where}" for name, where in addresses.items()),
+                protocols=",".join(f"{name}:{_PROTOCOLS[name]}" for name in names),
                 controller=controller,
                 folder=folder,
                 user=USER,
                 password=PASSWORD,
+                keys=keys,
             )
         )
         cluster = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=").replace("-", "A")
@@ -94,6 +113,14 @@ class Broker:
         """That it does not run, with the last it has said."""
         lines = (self._folder / "out.txt").read_text(errors="replace").strip().splitlines()
         return PenstockError(f"the broker does not run: {lines[-1] if lines else 'no reason'}")
+
+    def admit(self) -> None:
+        """Lets the user in at the address with TLS."""
+        who = UserScramCredentialUpsertion(
+            USER, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), PASSWORD.encode()
+        )
+        admin = self._admin()
+        admin.alter_user_scram_credentials([who])[USER].result(30)
 
     def kill(self) -> None:
         """Ends it at once; what was acknowledged is in its log."""

@@ -77,7 +77,8 @@
     parts.log($("log"), fresh);
     parts.problems($("problems"), fresh);
     $("no-problems").hidden = $("problems").children.length > 0;
-    if (fresh.length) for (const chart of charts) chart.update(statuses);
+    // Of several streams the whole is drawn: a line would jump from one to the other.
+    if (fresh.length) for (const chart of charts) chart.update(statuses.map((s) => s.whole ?? s));
     drawn(scene.picture);
   }
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.control.status import Status
 from penstock.network.secrets import Secret
 from penstock.view.accounts import balanced
-from penstock.view.parts import after, last_batches
+from penstock.view.parts import after, last_batches, wholes
 from penstock.view.scene import Scene
 
 _EXACT_IN_A_BROWSER = 2**53
 _LONGEST = 500  # characters of one value
+_CHARTED = (
+    *("at", "response", "median", "target", "arriving", "taking"),
+    *("capacity", "demand", "seconds", "backlog", "keep"),
+)
+"""What the charts of the page are drawn from."""
 
 
 def scene_values(scene: Scene, known: Mapping[str, int] | None = None) -> dict[str, Any]:
@@ -25,13 +30,14 @@ def scene_values(scene: Scene, known: Mapping[str, int] | None = None) -> dict[s
 
     Returns:
         The fields of the scene: `statuses` of the batches that are new, without their drops and
-        queries, which are those of `now`; and `told`, the last batch of each part.
+        queries, which are those of `now`, and of several parts each with what is drawn, which is
+        of the `whole`; and `told`, the last batch of each part.
     """
     now = scene.now
     return {
         "title": scene.title,
         "picture": scene.picture,
-        "statuses": [_brief(status) for status in after(scene.statuses, known or {})],
+        "statuses": _fresh(scene.statuses, known or {}),
         "told": last_batches(scene.statuses),
         "now": plain(now.to_json()) if now is not None else None,
         "answers": plain(scene.answers),
@@ -64,6 +70,20 @@ def plain(value: object) -> Any:  # noqa: ANN401, PLR0911 - JSON, and a case for
             return [plain(one) for one in value]
         case _:
             return plain(str(value))
+
+
+def _fresh(statuses: Sequence[Status], known: Mapping[str, int]) -> list[dict[str, Any]]:
+    new = {id(one) for one in after(statuses, known)}
+    pairs = zip(statuses, wholes(statuses), strict=True)
+    return [
+        _brief(one) | ({} if whole is one else {"whole": _drawn(whole)})
+        for one, whole in pairs
+        if id(one) in new
+    ]
+
+
+def _drawn(status: Status) -> dict[str, Any]:
+    return {name: plain(getattr(status, name)) for name in _CHARTED}
 
 
 def _brief(status: Status) -> dict[str, Any]:
