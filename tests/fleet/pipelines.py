@@ -123,3 +123,40 @@ def fig1(
         "where": where,
     }
     return FIG1.format(**sinks, **costs, **rates, **topics, **words)
+
+
+_INNER = """
+[box.a0]
+node = "A"
+from = "left"
+cost = {cost}
+selectivity = 0.5
+cql = "SELECT * FROM left WHERE n % 2 = 0"
+
+[box.b0]
+node = "B"
+from = "a2"
+cost = {cost}
+selectivity = 0.1
+cql = "SELECT count(*) AS rows, sum(n) AS total FROM a2 [RANGE 1 second SLIDE 1 second WATTR ts]"
+"""
+_NESTED = (
+    "SELECT sum(rows) AS rows, sum(total) AS total "
+    "FROM b0 [RANGE 4 seconds SLIDE 2 seconds WATTR window_time]"
+)
+
+
+def inner(text: str, cost: float = 0.5) -> str:
+    """Fig. 1 with boxes that feed others of their node.
+
+    left ─► a0 (every other row) ─► a1 ─► b1        right ─► a2 ─► b0 ─► b2, windows over windows
+
+    Args:
+        text: of the file.
+        cost: of each box that is added.
+    """
+    text = text.replace('from = "left"', 'from = "a0"').replace("FROM left", "FROM a0")
+    text = text.replace('from = "a2"', 'from = "b0"')
+    begin = text.index("SELECT count(*) AS rows, sum(n) AS total FROM a2")
+    end = text.index('"', begin)
+    return f"{text[:begin]}{_NESTED}{text[end:]}{_INNER.format(cost=cost)}"

@@ -9,7 +9,27 @@ import pytest
 from penstock.fleet.pipeline import parse_pipeline, read_pipeline
 from penstock.network.tables import ConfigError
 from penstock.nodes import optimal_plan, parse_nodes
-from tests.fleet.pipelines import fig1
+from tests.fleet.pipelines import fig1, inner
+
+BETWEEN = """
+[box.b9]
+node = "B"
+from = "b0"
+cost = 1.0
+cql = "SELECT * FROM b0 WHERE rows > 3"
+
+[box.c9]
+node = "A"
+from = "b9"
+cost = 1.0
+cql = "SELECT count(*) AS n FROM b9 [RANGE 4 seconds SLIDE 2 seconds WATTR window_time]"
+
+[output.third]
+from = "c9"
+answers = "subset"
+max_gap = 3
+"""
+"""Windows on another node than those that they are over."""
 
 
 def test_a_file_says_what_runs_where():
@@ -38,9 +58,9 @@ def test_a_file_says_what_runs_where():
         (
             '"SELECT * FROM right"',
             '"SELECT count(*) FROM right [RANGE 1 second SLIDE 1 second WATTR ts]"',
-            "[box.a2] cql has a window: it must have one input",
+            "[box.a2] cql has a window: boxes that read its answers must be of its node",
         ),
-        ('node = "B"\nfrom = "a2"', 'node = "A"\nfrom = "a2"', "[box.b2] from must be inputs, or"),
+        ('from = "b2"\n', 'from = "b1"\n', "[box.b1] cql has a window: it must have one input"),
         ('from = "b2"\n', 'from = "a2"\n', "[box.a2] cql has no window: it must feed boxes"),
     ],
 )
@@ -50,6 +70,27 @@ def test_what_cannot_be_is_refused(old, new, said):
     with pytest.raises(ConfigError) as refused:
         parse_pipeline(text.replace(old, new, 1))
     assert said in str(refused.value)
+
+
+def test_boxes_that_feed_others_of_their_node_are_computed_with_them():
+    made = parse_pipeline(inner(fig1()))
+    assert [box.name for box in made.relays("A")] == ["a1", "a2"]
+    assert [box.name for box in made.windows("B")] == ["b1", "b2"]
+    assert made.views("a1") == ("a0",)
+    assert made.views("b2") == ("b0",)
+    assert made.network.box["a1"].inputs == ("left",)
+    assert made.network.box["a1"].cost == pytest.approx(0.5 + 0.5 * 1.0)
+    assert made.network.box["b2"].inputs == ("a2",)
+    assert made.below("a2") == ("b2",)
+    assert made.kind("a2") == "subset"
+
+
+def test_answers_are_not_handed_on():
+    text = inner(fig1()).replace('[box.b2]\nnode = "B"', '[box.b2]\nnode = "A"')
+    with pytest.raises(ConfigError, match=r"\[box.b0\] cql has a window: boxes that read its"):
+        parse_pipeline(text)
+    with pytest.raises(ConfigError, match=r"\[box.b9\] cql reads answers of windows"):
+        parse_pipeline(inner(fig1()) + BETWEEN)
 
 
 def test_one_box_serves_one_kind_of_answers():

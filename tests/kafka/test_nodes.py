@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from penstock.fleet.neighbour import Neighbour
 from penstock.fleet.pipeline import Control, parse_pipeline
 from penstock.fleet.statistics import told
 from penstock.nodes.splits import Location
-from tests.fleet.pipelines import fig1
+from tests.fleet.pipelines import fig1, inner
 
 PATIENCE, ROWS = 180, 1600
 LAST = 73
@@ -99,6 +99,8 @@ class Two:
 
     broker: Broker
     folder: Path
+    other: str = "approximate"
+    change: Callable[[str], str] = str
     lines: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -110,7 +112,7 @@ class Two:
             left=self.left,
             right=self.right,
             answers="subset",
-            other="approximate",
+            other=self.other,
             unit=1e-5,
             out=str(self.folder),
             name=control,
@@ -118,7 +120,7 @@ class Two:
             latency="10 minutes",  # a slow machine makes nobody drop more than is told
             where=SOME,
         )
-        pipeline = parse_pipeline(text)
+        pipeline = parse_pipeline(self.change(text))
         self.a, self.b = (
             NodeRun(pipeline, name, str(self.folder / "at" / name), {}, self.lines.append)
             for name in ("A", "B")
@@ -177,6 +179,25 @@ def test_what_was_dropped_upstream_makes_no_answer_wrong(spark, broker, tmp_path
     counted, true = (sum(of[end][0] for end in got) for of in (got, wanted))
     # Windows come whole, and rows of the first batches at full weight: four deviations.
     assert abs(counted - true) < 4 * (true * (1 - 0.3) / 0.3) ** 0.5
+
+
+def test_boxes_of_one_node_feed_each_other_and_windows_windows(spark, broker, tmp_path):
+    two = Two(broker, tmp_path, "subset", lambda text: inner(text, cost=1e-5))
+    two.run()
+    for folder, topic, spans, of in (
+        ("first", two.left, ("2 s", "1 s"), f"n % 2 = 0 AND {SOME}"),
+        # Of windows of a second, those of four seconds have the rows of four seconds.
+        ("second", two.right, ("4 s", "2 s"), "true"),
+    ):
+        got, wanted = answers(tmp_path / folder), exact(spark, broker, topic, spans, of)
+        assert got
+        assert got.items() <= wanted.items()
+        assert len(got) < len(wanted)
+    # What is dropped upstream for windows over windows is dropped for all that they stand on.
+    assert two.balanced("a1")["shed"] > 100
+    assert two.balanced("a2")["shed"] > 100
+    assert two.b.withheld.runs("b2")
+    assert "b0" not in report(two.b)["accounts"]
 
 
 @pytest.mark.skipif(not takes_weights(), reason="streams take no weights yet")

@@ -30,7 +30,7 @@ def shown(broker, tmp_path, monkeypatch):
     text = PAGE.read_text().replace("db:9093/packets", f"{broker.secured}/{topic}")
     for ours, theirs in {
         "db:9093": broker.secured,
-        'topics = "packets"': f'topics = "{topic}"\nstartingOffsets = "earliest"',
+        'topics = "packets"': f'topics = "{topic}"\nstarting = "earliest"',
         "/etc/kafka/trust.jks": str(trust),
         'username="me"': f'username="{USER}"',
         "…": PASSWORD,

@@ -53,6 +53,7 @@ _DOWN, _UP = 0.93, 1.01  # … but no more than that after a late one, and no le
 _TRIMMED, LONGEST = 0.7, 1.1  # of the target, at least and at most
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
+_FAR = 1.5  # times as long as a batch should take: the next one cannot be in time
 _RISES, _STEEPEST = 1.15, 2.0  # times the rate of the batch before: no accident; at most
 _SOON = 3  # batches in which response times shall be back within the target
 _LASTS, _ROOM = 8, 0.95  # batches later they are as they will stay; of the target, for they vary
@@ -129,6 +130,22 @@ class SeamlessBatches:
             self._learn(batch)
         self._last = self._decide(batch)
         return self._last
+
+    def fits(self, batch: Batch) -> float:
+        """The share of what a batch did that could have been done; 1 of one that was not too long.
+
+        By the clock alone. What rows cost by the model is known a batch later, and by then rows of
+        all the time that it took have come: batches of 3, 6, 12 and 24 s follow each other.
+
+        Args:
+            batch: the one that has ended.
+        """
+        best = self._best(batch)
+        if batch.nonsense or batch.seconds <= _FAR * best:
+            return 1.0
+        fixed = min(batch.fixed / self.headroom, 0.9 * best)
+        took = max(batch.seconds - fixed, 0.0) / max(batch.collected or batch.seconds, best)
+        return min(1.0, (best - fixed) / best / took) if took > 0 else 1.0
 
     def _learn(self, batch: Batch) -> None:
         self._pace.learn(batch)

@@ -14,7 +14,8 @@ cores = 2                     [box.a1]                    [output.first]
 
 A box is a CQL query. One without a window hands its rows on, through a topic of its own name; one
 with a window answers, and is the last of its branch: so whatever is dropped above it, on whatever
-node, can be a drop of its windows.
+node, can be a drop of its windows. Boxes that feed others of their node, windows that feed windows
+among them, are computed with those (`nodes.inner`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from penstock.errors import complaint, did_you_mean
+from penstock.errors import SpecificationError, complaint, did_you_mean
 from penstock.fleet.messages import COORDINATOR
 from penstock.network.cql import Definition, parse_query
 from penstock.network.run_table import run_of
 from penstock.network.settings import ANSWERS, AnswerKind, RunSettings
 from penstock.network.tables import ConfigError, Table, text_of, top_table
 from penstock.nodes.config import nodes_of
+from penstock.nodes.inner import is_inner, joined, within
 from penstock.nodes.model import Network
 from penstock.nodes.parts import Box, Output
 from penstock.windows.durations import SECOND
@@ -67,7 +69,8 @@ class Pipeline:
 
     Args:
         file: its name.
-        network: its model.
+        written: its model, with all boxes.
+        network: the same as it runs: boxes of one node that feed each other are one.
         control: how nodes talk.
         run: how they are run; a checkpoint has a folder for each node.
         definitions: box → its query.
@@ -75,6 +78,7 @@ class Pipeline:
     """
 
     file: str
+    written: Network
     network: Network
     control: Control
     run: RunSettings
@@ -112,6 +116,10 @@ class Pipeline:
         """Whether a box has windows."""
         return self.definitions[box].windowed is not None
 
+    def views(self, box: str) -> tuple[str, ...]:
+        """The boxes of its node that a box is computed with, those first that feed others."""
+        return within(self.written, box)
+
     def output(self, box: str) -> Output:
         """The output of a box with windows."""
         return next(one for one in self.network.outputs if one.after == box)
@@ -140,9 +148,13 @@ class Pipeline:
         values = self.top.table("input").table(name).values
         return {key: value for key, value in values.items() if key not in ("rate", "most")}
 
+    def view_table(self, box: str) -> dict[str, Any]:
+        """What the file says of the rows of a box, as a network has it."""
+        return {"cql": self.top.table("box").table(box).needed("cql")}
+
     def query_table(self, box: str) -> dict[str, Any]:
         """What the file says of a box, as a network has it."""
-        found: dict[str, Any] = {"cql": self.top.table("box").table(box).needed("cql")}
+        found = self.view_table(box)
         if self.answers(box):
             values = self._output_table(box).values
             found |= {key: value for key, value in values.items() if key != "from"}
@@ -197,11 +209,15 @@ def parse_pipeline(text: str, file: str = "pipeline.toml") -> Pipeline:
         name: parse_query(one.needed("cql"), name, place=f"{one.place} cql")
         for name, one in boxes.items()
     }
-    made = Pipeline(file, network, _control(top, file), run, definitions, top)
+    for box in network.boxes:
+        _check_box(network, definitions, box, boxes[box.name])
+    try:
+        runs = joined(network)
+    except SpecificationError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    made = Pipeline(file, network, runs, _control(top, file), run, definitions, top)
     for table in top.tables("input"):
         table.needed("source")
-    for box in network.boxes:
-        _check_box(made, box, boxes[box.name])
     for output in network.outputs:
         _check_output(made, output)
     return made
@@ -220,8 +236,10 @@ def _control(top: Table, file: str) -> Control:
     )
 
 
-def _check_box(made: Pipeline, box: Box, table: Table) -> None:
-    asked = [part.stream for part in made.definitions[box.name].parts]
+def _check_box(
+    network: Network, definitions: Mapping[str, Definition], box: Box, table: Table
+) -> None:
+    asked = [part.stream for part in definitions[box.name].parts]
     if {name.lower() for name in asked} != {name.lower() for name in box.inputs}:
         rule = f"must be what its cql has after FROM, {', '.join(asked)}"
         raise table.refused("from", rule, "use the same names")
@@ -229,19 +247,23 @@ def _check_box(made: Pipeline, box: Box, table: Table) -> None:
         raise table.refused("windows", "must be left out: streams that run are not joined")
     if box.node == COORDINATOR:
         raise table.refused("node", f"must not be called {COORDINATOR!r}", "call it something else")
-    for name in box.inputs:
-        if name in made.network.box and made.network.box[name].node == box.node:
-            rule = "must be inputs, or boxes of other nodes"
-            raise table.refused("from", rule, f"put {name} and {box.name} into one cql")
-    fed = [one.name for one in made.network.boxes if box.name in one.inputs]
-    outputs = [one.name for one in made.network.outputs if one.after == box.name]
-    if made.answers(box.name):
-        if fed or len(outputs) != 1 or len(box.inputs) > 1:
-            rule = "has a window: it must have one input, feed one output, and no box"
-            raise table.refused("cql", rule, "windows over windows stand in one cql")
+    fed = [one for one in network.boxes if box.name in one.inputs]
+    outputs = [one.name for one in network.outputs if one.after == box.name]
+    if definitions[box.name].windowed is not None:
+        if len(box.inputs) > 1 or len(outputs) > 1 or not (fed or outputs):
+            rule = "has a window: it must have one input, and feed one output or other windows"
+            raise table.refused("cql", rule, "a box without a window unites streams")
+        if any(one.node != box.node for one in fed):
+            rule = "has a window: boxes that read its answers must be of its node"
+            raise table.refused("cql", rule, f"put them on node {box.node}")
     elif outputs or not fed:
         rule = "has no window: it must feed boxes, and no output"
         raise table.refused("cql", rule, "of rows one by one none may be missing")
+    elif not is_inner(network, box.name) and any(
+        definitions[name].windowed is not None for name in within(network, box.name)
+    ):
+        rule = "reads answers of windows: it must feed windows of its node only"
+        raise table.refused("cql", rule, "answers are not handed on")
 
 
 def _check_output(made: Pipeline, output: Output) -> None:

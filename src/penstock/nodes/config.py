@@ -18,6 +18,7 @@ from typing import Any
 
 from penstock.errors import SpecificationError
 from penstock.network.tables import ConfigError, Table, text_of, top_table
+from penstock.nodes.inner import joined
 from penstock.nodes.model import Box, Input, Link, Network, Node, Output
 
 KINDS = ("node", "link", "input", "box", "output")
@@ -67,7 +68,10 @@ def parse_nodes(text: str, file: str = "nodes.toml") -> Network:
     Traceback (most recent call last):
     penstock.network.tables.ConfigError: a.toml: [node.A] capacity must be a number above 0, got -1
     """
-    return nodes_of(top_table(text, file))
+    top = top_table(text, file)
+    network = nodes_of(top)
+    # Of boxes that run, those of one node that feed each other are one.
+    return joined(network) if "control" in top.values else network
 
 
 def nodes_of(top: Table) -> Network:

@@ -143,7 +143,8 @@ class Regulator:
         if not admitted.good and self.last is not None:
             self.last = replace(self.last, admitted=admitted)  # the last plan that made sense
         elif ended.standings and self._is_serious(admitted, ended):
-            self.last = self._kept(admitted, ended, now, load)
+            fits = self._control.fits(batch)
+            self.last = self._kept(admitted, ended, now, load, fits)
         elif self._waits(ended):
             self.last = Decision(admitted)
         elif admitted.sheds:
@@ -174,13 +175,21 @@ class Regulator:
         only = all(one.answers == "subset" for one in self.wants.values())
         return bool(ended.standings) and only and not late and self._steps <= _BELIEVED
 
-    def _kept(self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload) -> Decision:
-        """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches."""
+    def _kept(
+        self, admitted: Admitted, ended: Ended, now: Snapshot, at_once: Workload, fits: float
+    ) -> Decision:
+        """A choice of queries; it lasts, so it goes by what lasts, and rows of several batches.
+
+        After a batch that was far too long it goes by the clock: what those that are kept take by
+        the cost model is more in truth, and only so much of it fits.
+        """
         seconds = sum(took for _, took in self._recent)
         rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
         load = self._workload(ended, now, rates)
         capacity = max(admitted.lasting * at_once.total, 1e-9)
         self._lasting.append(at_once.total / max(1.0, admitted.overload or 1.0))
+        if fits < 1:
+            capacity = max(min(capacity, fits * self._work_of_kept(load)), 1e-9)
         short = max(admitted.share * load.total, 1e-9)
         late = None if ended.response is None else ended.response / self.target
         timed = now.costs.batches > 0
@@ -206,6 +215,12 @@ class Regulator:
         over = made.planned.after > capacity * OVER and self._keeping.trial is None
         self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
         return made
+
+    def _work_of_kept(self, load: Workload) -> float:
+        """The work of all queries but those whose windows are dropped."""
+        gone = self._keeping.dropped
+        kept = [n for n, query in enumerate(load.queries) if query.name not in gone]
+        return float(load.work[load.streams].sum()) + Work(load, filters=self.filters).of(kept)
 
     def _alone(self, load: Workload, names: Iterable[str]) -> dict[str, float]:
         """Queries and the work that each takes alone, the least for its weight first."""

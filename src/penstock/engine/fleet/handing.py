@@ -82,10 +82,7 @@ class Handing:
         if pipeline.kind(box) != "subset":
             return ()
         gaps = {last: int(pipeline.query_table(last)["max_gap"]) for last in pipeline.below(box)}
-        return tuple(
-            Target(last, self.links.window_query(last).query.spec, gap)
-            for last, gap in gaps.items()
-        )
+        return tuple(self.links.target(last, gap) for last, gap in gaps.items())
 
     def rows(self) -> DataFrame:
         """The rows of all streams, each in a column of its own."""
@@ -105,7 +102,9 @@ class Handing:
         """The rows of a stream, without the bytes of their records if no query names them."""
         rows = source.rows.of
         assert isinstance(rows, DataFrame)  # noqa: S101 - only DataFrames are put there
-        texts = [self.links.pipeline.definitions[box].text.lower() for box in self.boxes]
+        pipeline = self.links.pipeline
+        names = [name for box in self.boxes for name in (*pipeline.views(box), box)]
+        texts = [pipeline.definitions[name].text.lower() for name in names]
         unread = {*KEPT, MALFORMED} - set(source.identity)
         return rows.drop(*(n for n in unread if not any(n in text for text in texts)))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, StructField, StructType, TimestampType
 
+from penstock.drops.linear import reach_back
+from penstock.drops.targets import Target
 from penstock.engine.cql_network import Answers
 from penstock.engine.from_toml import toml_queries
 from penstock.engine.opening import stream
@@ -23,6 +25,7 @@ from penstock.engine.window_query import WindowQuery
 from penstock.errors import UsageError, complaint
 from penstock.fleet.pipeline import Pipeline
 from penstock.network.config import Config, config_of
+from penstock.network.operators import Aggregate
 from penstock.network.settings import StreamSettings
 from penstock.network.tables import Table
 from penstock.sources import Source, json, kafka, named
@@ -66,12 +69,12 @@ class Links:
             environ: the variables that `${NAME}` stands for.
         """
         inputs = {one.name: pipeline.stream_table(one.name) for one in pipeline.network.inputs}
-        names = [box.name for box in pipeline.network.ordered]
-        boxes = {name: {"cql": pipeline.query_table(name)["cql"]} for name in names}
-        config = _config(pipeline, inputs, boxes)
+        names = [box.name for box in pipeline.written.ordered]
+        boxes = {name: pipeline.view_table(name) for name in names}
+        config = _config(pipeline, inputs, {}, boxes)
         links = Links(pipeline, toml_queries(config, spark, named, environ), environ)
-        for name in names:
-            links.check(name)
+        for box in pipeline.network.boxes:
+            links.check(box.name)
         return links
 
     def check(self, box: str) -> None:
@@ -90,6 +93,20 @@ class Links:
         found = self.queries[box]
         assert isinstance(found, WindowQuery)  # noqa: S101 - the pipeline has looked
         return found
+
+    def target(self, box: str, max_gap: int) -> Target:
+        """The windows of a box that answers, as far as the rows of each lie.
+
+        The rows of windows over windows begin before these do: so they are taken to be as much
+        longer, with the same numbers and ends.
+        """
+        query = self.window_query(box)
+        window, node = query.query.spec, query.node
+        back = reach_back(node) if isinstance(node, Aggregate) else 0
+        length = window.range or window.period
+        if back and length is not None:
+            window = replace(window, range=length + back, period=None)
+        return Target(box, window, max_gap)
 
     def columns(self, box: str) -> list[str]:
         """The columns of the rows that a box hands on."""
@@ -116,10 +133,13 @@ class Links:
         for box in boxes:
             for name in self.pipeline.network.box[box].inputs:
                 streams[name] = self._stream(name)
-        queries = {box: self.pipeline.query_table(box) for box in boxes}
-        if not answers:
-            queries = {box: {"cql": table["cql"]} for box, table in queries.items()}
-        return _config(self.pipeline, streams, queries)
+        queries = {
+            box: self.pipeline.query_table(box) if answers else self.pipeline.view_table(box)
+            for box in boxes
+        }
+        inner = {name for box in boxes for name in self.pipeline.views(box)} - queries.keys()
+        views = {name: self.pipeline.view_table(name) for name in sorted(inner)}
+        return _config(self.pipeline, streams, views, queries)
 
     def _stream(self, name: str) -> dict[str, Any]:
         if name not in self.queries:
@@ -162,6 +182,16 @@ def takes_weights() -> bool:
     return in_files and "weight" in inspect.signature(stream).parameters
 
 
-def _config(pipeline: Pipeline, streams: Mapping[str, Any], queries: Mapping[str, Any]) -> Config:
-    values = {"stream": streams, "relation": pipeline.relation_tables, "query": queries}
+def _config(
+    pipeline: Pipeline,
+    streams: Mapping[str, Any],
+    views: Mapping[str, Any],
+    queries: Mapping[str, Any],
+) -> Config:
+    values = {
+        "stream": streams,
+        "relation": pipeline.relation_tables,
+        "view": views,
+        "query": queries,
+    }
     return config_of(Table(pipeline.file, (), values))
