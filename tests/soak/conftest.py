@@ -43,6 +43,7 @@ class Daemon:
         folder.mkdir()
         own = {
             "SPARK_HOME": str(HOME),
+            "PYTHONPATH": "",  # its Python has what the job brings
             "SPARK_LOCAL_DIRS": str(folder / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
             # A worker that is slow is not dead; of one that is, its connections tell.

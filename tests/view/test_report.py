@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
 def test_everything_is_written(folder):
     pictures = {"run", "response", "rates", "demand", "shed", "backlog", "error"}
     assert {path.name for path in folder.iterdir()} == {
-        *("report.html", "report.md", "statuses.jsonl"),
+        *("report.html", "report.md", "statuses.jsonl", "statistics.json"),
         *(f"{name}.png" for name in pictures),
     }
     for name in pictures:
@@ -121,7 +121,7 @@ def test_without_matplotlib_one_line_says_how_to_get_it_and_the_rest_is_written(
     said = write_report(tmp_path, burst(3))
     assert said == "pictures need matplotlib: pip install 'penstock[plots]'"
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"report.html", "report.md", "statuses.jsonl"}
+    assert names == {"report.html", "report.md", "statuses.jsonl", "statistics.json"}
     assert ".png" not in (tmp_path / "report.md").read_text()
     with pytest.raises(UsageError, match=r"penstock\[plots\]"):
         plot(burst(3).statuses)

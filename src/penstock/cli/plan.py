@@ -13,7 +13,13 @@ import typer
 
 from penstock.cli.explain_network import explained_network
 from penstock.cli.failures import Verbose, one_line_errors
-from penstock.cli.plan_nodes import ERROR, nodes_of_file, plan_in_advance, print_plan
+from penstock.cli.plan_nodes import (
+    ERROR,
+    nodes_of,
+    plan_in_advance,
+    print_plan,
+    read_statistics,
+)
 from penstock.control.checks import amount
 from penstock.control.prior import MICROSECOND, default_prior
 from penstock.errors import UsageError, complaint
@@ -30,8 +36,13 @@ EXAMPLE = "Example: penstock plan examples/packets.toml --load 3 --rates packets
 
 
 def plan_network(
-    file: Annotated[
-        str, typer.Argument(help="A network: a .toml or .cql file; or nodes: a .toml file.")
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="A network: a .toml or .cql file; or nodes: a .toml file; or several networks "
+            "that run, each a node, with topics of Kafka between them.",
+        ),
     ],
     *,
     load: Annotated[
@@ -52,8 +63,9 @@ def plan_network(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Statistics of a running network, as JSON (Snapshot.to_json); or the report of a "
-            "node; may be repeated.",
+            help="Statistics of a running network, as JSON (`penstock run --report DIR` writes "
+            "DIR/statistics.json); or the report of a node; of several networks NAME=FILE, NAME "
+            "being that of the network's file without its ending; may be repeated.",
         ),
     ] = None,
     drop_cost: Annotated[
@@ -93,11 +105,12 @@ def plan_network(
     with one_line_errors(verbose=verbose):
         amount("--drop-cost", drop_cost)
         amount("--margin", margin)
-        if _is_of_nodes(file):
+        file = files[0]
+        if len(files) > 1 or _is_of_nodes(file):
             if drop_cost or margin or errors != "bound":
                 rule = "need a network: nodes are planned without them"
                 raise UsageError(complaint("--drop-cost, --margin and --errors", rule, file))
-            nodes = nodes_of_file(file, _rates(rates or []), statistics or [])
+            nodes = nodes_of(files, _rates(rates or []), statistics or [])
             if advance is None:
                 print_plan(nodes, as_json=as_json)
             else:
@@ -107,7 +120,7 @@ def plan_network(
             raise UsageError(complaint("--advance", "needs a file of nodes", file))
         graph, settings, known = _network(file)
         for path in statistics or []:
-            known = known.but(_read(path))
+            known = known.but(read_statistics(path))
         known, believed = known.at(_rates(rates or [])), tuple[str, ...]()
         if not known.costs and (drop_cost or (load is None and rates)):
             # What a drop costs says nothing beside operators whose costs have no unit.
@@ -150,13 +163,6 @@ def _network(file: str) -> tuple[Graph, Mapping[str, QuerySettings], Known]:
     if network is None:
         raise UsageError(complaint("plan", "needs a network: a .toml or .cql file", file))
     return network.graph, {}, Known()
-
-
-def _read(path: Path) -> Known:
-    try:
-        return Known.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UsageError(complaint("--statistics", "must be a JSON file", str(path))) from error
 
 
 def _rates(given: Sequence[str]) -> dict[str, float]:

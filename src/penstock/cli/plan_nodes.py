@@ -14,12 +14,28 @@ from penstock.cli.watch import interrupts
 from penstock.control.snapshot import Snapshot
 from penstock.errors import RecordDamaged, UsageError, complaint
 from penstock.fleet.statistics import heard
+from penstock.network.config import read_config
 from penstock.nodes import Progress as Solved
 from penstock.nodes import learnt, optimal_plan, plan_text, plans_in_advance, read_nodes, save_plans
+from penstock.nodes.jobs import Job, of_jobs
 from penstock.nodes.model import Network
+from penstock.planning import Known
 
 ERROR = 0.05
 """The share of the best score that plans in advance may lose, unless it is said."""
+
+
+def nodes_of(files: Sequence[str], rates: Mapping[str, float], reports: Sequence[Path]) -> Network:
+    """The nodes of one file, or those that several networks are.
+
+    Args:
+        files: TOML.
+        rates: of inputs.
+        reports: what was measured.
+    """
+    if len(files) > 1:
+        return nodes_of_jobs(files, rates, reports)
+    return nodes_of_file(files[0], rates, reports)
 
 
 def nodes_of_file(file: str, rates: Mapping[str, float], reports: Sequence[Path]) -> Network:
@@ -34,6 +50,46 @@ def nodes_of_file(file: str, rates: Mapping[str, float], reports: Sequence[Path]
     if reports:
         network = learnt(network, dict(map(_snapshot, reports)), _period(reports[0]))
     return network.at(rates)
+
+
+def nodes_of_jobs(
+    files: Sequence[str], rates: Mapping[str, float], reports: Sequence[Path]
+) -> Network:
+    """The nodes that several networks are which run, with topics between them.
+
+    Args:
+        files: TOML, of a network each.
+        rates: of topics that none of them writes.
+        reports: NAME=FILE, the statistics of some of them.
+    """
+    names = [Path(file).stem for file in files]
+    if len(set(names)) < len(names):
+        raise UsageError(complaint("FILE...", "must have different names", ", ".join(files)))
+    measured: dict[str, Known] = {}
+    for report in reports:
+        name, equals, path = str(report).partition("=")
+        if not equals or name not in names:
+            hint = f"such as --statistics {names[0]}=statistics.json"
+            rule = f"must be of {', '.join(names)}: NAME=FILE"
+            raise UsageError(complaint("--statistics", rule, str(report), hint))
+        measured[name] = read_statistics(Path(path))
+    jobs = [
+        Job(name, read_config(file), measured.get(name, Known()))
+        for name, file in zip(names, files, strict=True)
+    ]
+    return of_jobs(jobs, rates)
+
+
+def read_statistics(path: Path) -> Known:
+    """The statistics of a network, as it has written them.
+
+    Args:
+        path: of a JSON file.
+    """
+    try:
+        return Known.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise UsageError(complaint("--statistics", "must be a JSON file", str(path))) from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -174,6 +174,7 @@ class NetworkRun:
             answers=answers,
             accounts=self.accounts,
             gaps=gaps,
+            statistics=tuple(p.control.measure.statistics.now for p in self.parts if p.control),
         )
 
     def _notes(self) -> dict[Any, str]:

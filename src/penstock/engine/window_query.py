@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -353,9 +355,11 @@ class WindowQuery:
 
 
 def checked_checkpoint(checkpoint: object) -> str:
-    """The checkpoint as text, if it can be one."""
+    """The checkpoint as text, if it can be one; on this machine, its whole path."""
     if not isinstance(checkpoint, (str, os.PathLike)) or not os.fspath(checkpoint):
         hint = "the watermark of each batch is read there"
         rule = "must be the checkpointLocation of the stream"
         raise UsageError(complaint("checkpoint", rule, checkpoint, hint))
-    return str(os.fspath(checkpoint))
+    text = str(os.fspath(checkpoint))
+    # Workers of a cluster have folders of their own: a path must mean the same to all.
+    return text if re.match(r"\w+:", text) else str(Path(text).absolute())

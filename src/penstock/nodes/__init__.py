@@ -30,6 +30,7 @@ from penstock.nodes.config import is_nodes_file, parse_nodes, read_nodes
 from penstock.nodes.fit.central import Fit, fit
 from penstock.nodes.fit.peers import Peer
 from penstock.nodes.fit.tree import Tree
+from penstock.nodes.jobs import Job, of_jobs
 from penstock.nodes.learnt import learnt
 from penstock.nodes.lookup import Choice, Plans
 from penstock.nodes.model import Box, Input, Link, Network, Node, Output
@@ -47,6 +48,7 @@ __all__ = [
     "Exponential",
     "Fit",
     "Input",
+    "Job",
     "Link",
     "Location",
     "Network",
@@ -64,6 +66,7 @@ __all__ = [
     "is_nodes_file",
     "learnt",
     "load_plans",
+    "of_jobs",
     "optimal_plan",
     "parse_nodes",
     "plan_text",

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import SpecificationError, UsageError, complaint
-from penstock.sources import checks
+from penstock.sources import checks, said
 from penstock.sources.malformed import METRIC, counted
 from penstock.sources.options import Options, without_login
 from penstock.sources.parse import Parse, parsed
@@ -96,7 +96,7 @@ class Kafka:
         try:
             return reader.format("kafka").options(**self.settings()).load()
         except (PySparkException, Py4JError) as error:
-            words = self.options.hide(str(error).strip().splitlines()[0])
+            words = self.options.hide(said.words(error))
             hint = ""
             if "Failed to find data source" in words or "DATA_SOURCE_NOT_FOUND" in words:
                 hint = "give the session spark-sql-kafka-0-10 by spark.jars.packages"

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError, complaint
+from penstock.sources import said
 from penstock.sources.kafka import Kafka
 from penstock.sources.retention import Held
 
@@ -35,7 +36,7 @@ def held_by(source: Kafka, spark: SparkSession) -> list[Held]:
         finally:
             admin.close()
     except Py4JError as error:
-        words = source.hide(str(error).strip().splitlines()[0])
+        words = source.hide(said.words(error))
         # Without the cause: its text may hold what has just been taken out.
         raise UsageError(complaint(source.describe(), "must answer", words)) from None
 

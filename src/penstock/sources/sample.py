@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 from penstock.errors import UsageError, complaint
 from penstock.network.event_times import Column, guessed, looks_like
 from penstock.network.starter import Start, stream_name
+from penstock.sources import said
 from penstock.sources.files import Files, Format
 from penstock.sources.kafka import Kafka, kafka
 from penstock.sources.options import Options, without_login
@@ -118,8 +120,8 @@ def _newest(spark: SparkSession, servers: str, topic: str, options: Mapping[str,
         source = kafka(servers, topic, options={**_since(seconds), **options}, batch=True)
         try:
             values = source.raw(spark).select(F.col("value").cast("string")).limit(ROWS).collect()
-        except PySparkException as error:
-            words = Options(options).hide(str(error).strip().splitlines()[0])
+        except (PySparkException, Py4JError) as error:
+            words = Options(options).hide(said.words(error))
             raise UsageError(complaint(source.describe(), "must be readable", words)) from None
         found = [row["value"] for row in values if row["value"]]
         if len(found) >= ROWS or seconds is None:

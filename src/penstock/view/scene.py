@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.control.snapshot import Snapshot
 from penstock.control.status import Status
 from penstock.view.parts import together
 
@@ -23,6 +24,7 @@ class Scene:
         accounts: query → what became of its rows since the start: rows_in, shed_at_stream,
             shed_on_the_way, taken, and late ones and those without a time.
         gaps: query → windows that were not delivered, the latest first, as (end, fate).
+        statistics: what was learnt of operators and streams, of each part.
     """
 
     title: str
@@ -31,6 +33,7 @@ class Scene:
     answers: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     accounts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     gaps: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    statistics: tuple[Snapshot, ...] = ()
 
     @property
     def now(self) -> Status | None:

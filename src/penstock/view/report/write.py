@@ -20,7 +20,7 @@ _DPI = 110
 
 
 def write_report(folder: str | Path, scene: Scene) -> str:
-    """Writes report.html, report.md, statuses.jsonl and PNGs; says what could not be written.
+    """Writes report.html, report.md, statuses.jsonl, statistics.json and PNGs.
 
     Args:
         folder: where to; it is made if it is not there, and files of the same names are replaced.
@@ -33,6 +33,8 @@ def write_report(folder: str | Path, scene: Scene) -> str:
     where = writable(folder)
     lines = "".join(json.dumps(_plain(one.to_json())) + "\n" for one in scene.statuses)
     (where / "statuses.jsonl").write_text(lines, encoding="utf-8")
+    learnt = json.dumps([one.to_json() for one in scene.statistics], indent=1)
+    (where / "statistics.json").write_text(learnt, encoding="utf-8")
     (where / "report.html").write_text(page(scene), encoding="utf-8")
     missing = ""
     pictures: list[str] = []
