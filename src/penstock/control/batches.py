@@ -185,7 +185,7 @@ class SeamlessBatches:
         rows = batch.coming(self.interval) * self._growth(batch)
         usual = max(best + batch.overhead, self.interval)
         may_take = best + _GAIN * Q * (usual - period)
-        load = self._smoothed(max(0.0, h * may_take - batch.fixed) / batch.cost) * batch.cost
+        load = self._rows(batch, may_take) * batch.cost
         demand = rows * batch.cost
         would_take = (batch.fixed + demand) / h
         late = demand > load
@@ -215,6 +215,22 @@ class SeamlessBatches:
             overload=overload,
             reason=reason,
         )
+
+    def _rows(self, batch: Batch, may_take: float) -> float:
+        """The rows that the next batch may keep.
+
+        After one that was late they are no more than it had time for: what it took is what rows
+        cost now, be it an accident, and one more that is too long is worse than a few rows lost.
+
+        Args:
+            batch: the one that has ended.
+            may_take: seconds that the next one may take.
+        """
+        rows = self._smoothed(max(0.0, self.headroom * may_take - batch.fixed) / batch.cost)
+        if batch.response is None or batch.response <= self.target or self._warmup:
+            return rows
+        pace = min(self.headroom, batch.nominal / batch.seconds)
+        return min(rows, max(0.0, pace * may_take - batch.fixed) / batch.cost)
 
     def _smoothed(self, rows: float) -> float:
         """The rows that may be kept, with what could be kept before; in the warm-up as they are."""

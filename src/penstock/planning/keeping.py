@@ -47,6 +47,8 @@ class Moment:
         pressed: whether there was too much already one batch ago.
         trial: name of one that is opened though it is not believed to fit; None for none.
         filters: what rows are asked where they enter.
+        fits: the share of what is kept that fits by the clock, after a batch that was far too long;
+            1 if there was none.
     """
 
     ratio: float = 1.0
@@ -57,6 +59,7 @@ class Moment:
     pressed: bool = False
     trial: str | None = None
     filters: Filters = field(default_factory=dict)
+    fits: float = 1.0
 
 
 def due(standings: Mapping[str, Standing]) -> list[str]:
@@ -108,6 +111,10 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         for n in now:
             if n not in kept and work.of([*kept, n]) <= _FIT * capacity:
                 kept.append(n)
+    if moment.fits < 1:
+        # Some have to go, whatever they are believed to cost, and none comes.
+        most = int(moment.fits * len(now))
+        return [n for n in queries if n in {*kept[:most], *(n for n in kept if n in must)}]
     if work.of(queries) <= _FIT * capacity:
         return list(queries)
     for n in cheap:

@@ -205,6 +205,7 @@ class Regulator:
             self._keeping.pressed,
             self._keeping.trial,
             self.filters,
+            fits,
         )
         made = self._planned(
             admitted, replace(load, capacity=short), lambda some: plan(some, moment)

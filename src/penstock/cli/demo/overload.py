@@ -41,10 +41,10 @@ FILE = "overload.toml"
 CALM, BURST = 0.4, 3.0
 """The rate before and after the burst, and in it, in multiples of what was measured."""
 
-BEGIN, LENGTH, SECONDS = 35, 60, 125
+BEGIN, LENGTH, SECONDS = 35, 45, 110
 """When the burst begins, how long it lasts, how long all of it does, in seconds."""
 
-STEPS, APART = 6, 6
+STEPS, APART = 5, 4
 """Nobody can drop rows of a batch that is running: one that comes all at once is late."""
 
 MEASURED, DROPPING = 50, (18, 30)
