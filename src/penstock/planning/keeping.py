@@ -100,17 +100,7 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
     cheap = sorted(queries, key=lambda n: (alone[n], n))
     now = [n for n in cheap if asked[n].name not in moment.dropped]
     must = [number[name] for name in due(moment.standings) if name in number]
-    limit = capacity * (OVER if moment.pressed else _AT_ONCE)
-    kept = list(now)
-    if not set(must) <= set(now) or work.of(now) > limit:
-        kept = []
-        for n in must:
-            # One that is held has work to do whatever is planned; the others may have to wait.
-            if moment.standings[asked[n].name].held or work.of([*kept, n]) <= capacity:
-                kept.append(n)
-        for n in now:
-            if n not in kept and work.of([*kept, n]) <= _FIT * capacity:
-                kept.append(n)
+    kept = _staying(work, now, must, capacity, moment)
     if moment.fits < 1:
         # Some have to go, whatever they are believed to cost, and none comes.
         most = int(moment.fits * len(now))
@@ -122,6 +112,25 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         if free and work.of([*kept, n]) <= _ROOM * capacity:
             kept.append(n)
     return [n for n in queries if n in kept]
+
+
+def _staying(
+    work: Work, now: Sequence[int], must: Sequence[int], capacity: float, moment: Moment
+) -> list[int]:
+    """Those of the queries that are kept now that stay, and those that must come."""
+    asked = work.load.queries
+    limit = capacity * (OVER if moment.pressed else _AT_ONCE)
+    if set(must) <= set(now) and work.of(now) <= limit:
+        return list(now)
+    kept: list[int] = []
+    for n in must:
+        # One that is held has work to do whatever is planned; the others may have to wait.
+        if moment.standings[asked[n].name].held or work.of([*kept, n]) <= capacity:
+            kept.append(n)
+    for n in now:
+        if n not in kept and work.of([*kept, n]) <= _FIT * capacity:
+            kept.append(n)
+    return kept
 
 
 @dataclass
