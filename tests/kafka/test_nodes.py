@@ -181,6 +181,7 @@ def test_what_was_dropped_upstream_makes_no_answer_wrong(spark, broker, tmp_path
     assert abs(counted - true) < 4 * (true * (1 - 0.3) / 0.3) ** 0.5
 
 
+@pytest.mark.soak
 def test_boxes_of_one_node_feed_each_other_and_windows_windows(spark, broker, tmp_path):
     two = Two(broker, tmp_path, "subset", lambda text: inner(text, cost=1e-5))
     two.run()

@@ -15,6 +15,8 @@ from penstock.network.config import read_config
 from tests.kafka.keys import make_trust
 from tests.pages import blocks, commands, commands_have
 
+pytestmark = pytest.mark.soak  # a client that is refused goes on trying for a while
+
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "kafka.md"
 ROWS = 50
 
