@@ -8,7 +8,7 @@ import pytest
 
 from penstock.bench.kafka.broker import Broker
 from penstock.bench.kafka.jars import jars
-from tests.kafka.keys import make_keys
+from tests.kafka.keys import admit, make_keys
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +24,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     make_keys(keys)
     broker = Broker(found, tmp_path_factory.mktemp("kafka"), keys)
     broker.start()
-    broker.admit()
+    admit(broker)
     yield broker
     broker.kill()

@@ -6,7 +6,14 @@ import os
 import subprocess
 from pathlib import Path
 
-from penstock.bench.kafka.broker import PASSWORD
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._scram import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from penstock.bench.kafka.broker import PASSWORD, USER, Broker
 
 
 def make_keys(keys: Path) -> None:
@@ -20,6 +27,14 @@ def make_trust(keys: Path, trust: Path) -> None:
     certificate = trust.with_suffix(".crt")
     _keytool("-exportcert", "-alias", "broker", "-keystore", keys, "-file", certificate)
     _keytool("-importcert", "-noprompt", "-file", certificate, "-keystore", trust)
+
+
+def admit(broker: Broker) -> None:
+    """Lets the user in at the broker's address with TLS."""
+    how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    who = UserScramCredentialUpsertion(USER, how, PASSWORD.encode())
+    admin = AdminClient({"bootstrap.servers": broker.servers})
+    admin.alter_user_scram_credentials([who])[USER].result(30)
 
 
 def _keytool(*terms: str | Path) -> None:

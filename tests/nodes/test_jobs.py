@@ -96,6 +96,9 @@ def test_the_command_plans_files_of_jobs_with_their_statistics(tmp_path, monkeyp
     result = CliRunner().invoke(app, [*words, "--statistics", "count=b.json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.output)["loads"]["before"]["count"] > 1
+    several = CliRunner().invoke(app, [*words, "--load", "3"])
+    assert several.exit_code == 2
+    assert "--load, --drop-cost, --margin and --errors need a network" in several.output
     wrong = CliRunner().invoke(app, [*words, "--statistics", "b.json"])
     assert wrong.exit_code == 2
     assert "--statistics must be of clean, count: NAME=FILE" in wrong.output

@@ -107,9 +107,10 @@ def plan_network(
         amount("--margin", margin)
         file = files[0]
         if len(files) > 1 or _is_of_nodes(file):
-            if drop_cost or margin or errors != "bound":
+            if load is not None or drop_cost or margin or errors != "bound":
                 rule = "need a network: nodes are planned without them"
-                raise UsageError(complaint("--drop-cost, --margin and --errors", rule, file))
+                what = "--load, --drop-cost, --margin and --errors"
+                raise UsageError(complaint(what, rule, file))
             nodes = nodes_of(files, _rates(rates or []), statistics or [])
             if advance is None:
                 print_plan(nodes, as_json=as_json)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from penstock.errors import SchemaError, SpecificationError, UsageError, complaint, did_you_mean
-from penstock.sources import checks
+from penstock.sources import checks, said
 from penstock.sources.malformed import MALFORMED, METRIC, counted
 from penstock.sources.options import Options, without_login
 from penstock.sources.parse import fields
@@ -51,7 +51,7 @@ class Files:
         try:
             rows = self._parquet(spark) if self.format == "parquet" else self._text(spark)
         except PySparkException as error:
-            words = self.options.hide(str(error).strip().splitlines()[0])
+            words = self.options.hide(said.words(error))
             raise UsageError(complaint(self.describe(), "must be readable", words)) from error
         for name in self.identity:
             if name not in rows.columns:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from penstock.errors import SchemaError, SpecificationError, complaint
-from penstock.sources import checks
+from penstock.sources import checks, said
 from penstock.sources.malformed import MALFORMED
 from penstock.sources.options import Options
 
@@ -95,8 +95,8 @@ def parsed(raw: DataFrame, parse: Parse, kept: Mapping[str, str]) -> DataFrame:
         step = raw.select(row.alias(_ROW), *aside)
         inner = step.schema[_ROW].dataType
     except PySparkException as error:
-        first = str(error).strip().splitlines()[0]
-        raise SchemaError(complaint("parse", "must fit the records", first)) from error
+        words = said.words(error)
+        raise SchemaError(complaint("parse", "must fit the records", words)) from error
     if not isinstance(inner, StructType):
         hint = "or a list of columns with names"
         raise SchemaError(complaint("parse", "must give a struct", inner.simpleString(), hint))

@@ -53,7 +53,7 @@ def sample_files(spark: SparkSession, path: str) -> Start:
         rows = spark.read.options(**options).format(form).load(path)
         columns, looked = _columns(rows, form)
     except PySparkException as error:
-        words = str(error).strip().splitlines()[0]
+        words = said.words(error)
         raise UsageError(complaint(without_login(path), "must be readable", words)) from error
     last = PurePath(path.rstrip("/")).name
     single = PurePath(found[0]).name == last

@@ -15,11 +15,6 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._scram import (
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
 from confluent_kafka.cimpl import NewTopic
 
 from penstock.errors import PenstockError
@@ -113,14 +108,6 @@ class Broker:
         """That it does not run, with the last it has said."""
         lines = (self._folder / "out.txt").read_text(errors="replace").strip().splitlines()
         return PenstockError(f"the broker does not run: {lines[-1] if lines else 'no reason'}")
-
-    def admit(self) -> None:
-        """Lets the user in at the address with TLS."""
-        who = UserScramCredentialUpsertion(
-            USER, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), PASSWORD.encode()
-        )
-        admin = self._admin()
-        admin.alter_user_scram_credentials([who])[USER].result(30)
 
     def kill(self) -> None:
         """Ends it at once; what was acknowledged is in its log."""
