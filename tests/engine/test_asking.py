@@ -195,9 +195,10 @@ cells = st.tuples(st.integers(-6, 6), st.sampled_from([2, 4, 10]), st.lists(st.b
 def test_bits_say_which_questions_want_a_row(asked: list[tuple[bool, Any]]) -> None:
     """The naive twin: each order by itself."""
     orders = orders_of(asked)
-    base, until, step, masks, every = wants(orders)
+    base, until, step, masks, every, idle, again = wants(orders)
     for t in range(-100, 150):
         mask = masks[(t - base) // step] if base <= t < until else every
+        assert not (idle <= t < again and mask)
         for j, order in enumerate(orders):
             assert bool(mask >> j & 1) == (order.needed and not order.dropped.at(t))
 
@@ -206,12 +207,23 @@ def test_bits_say_which_questions_want_a_row(asked: list[tuple[bool, Any]]) -> N
 def test_where_cells_are_wide_no_more_rows_go(asked: list[tuple[bool, Any]], most: int) -> None:
     orders = orders_of(asked)
     with mock.patch("penstock.engine.orders.MOST", most):
-        base, until, step, masks, every = wants(orders)
+        base, until, step, masks, every, *_ = wants(orders)
     assert len(masks) <= most
     for t in range(-100, 150):
         mask = masks[(t - base) // step] if base <= t < until else every
         for j, order in enumerate(orders):
             assert mask >> j & 1 or not order.needed or order.dropped.at(t)
+
+
+def test_the_longest_time_without_a_wanted_row_is_not_looked_up() -> None:
+    one = by_window(Flags(0, 10, (True, False, True, True, True, False)))
+    *_, idle, again = wants([one])
+    assert (idle, again) == (20, 50)
+    none = by_window(Flags(0, 10, ()))
+    *_, idle, again = wants([none])
+    assert idle == again  # all are wanted
+    *_, idle, again = wants([at_random(0.5)])
+    assert idle < -100 < 100 < again  # none is, for its time
 
 
 def orders_of(asked: list[tuple[bool, Any]]) -> list[Order]:

@@ -102,17 +102,26 @@ class Entrance:
         early = mark["early"] & (F.spark_partition_id() >= 0)
         number = F.when(mark["early"], random_number(self.source, names))
         marked = rows.select("*", self.late.alias(MARK)).select("*", number.alias(CHANCE))
-        wanted = small
-        if self.asked and time is not None:
-            if self.timed:
-                t = F.unix_micros(F.col(quoted(time)))
-                wants = F.when(mark["early"], wanting(mark, self.number, t))
-                marked = marked.select("*", wants.alias(_WANTS))
-            wanted = small & self._wanted(mark, u)
-        stay = F.when(early, wanted | in_sample(u)).otherwise(F.lit(True))
-        # What is told goes no further than this: all that follows would have to be able to copy it.
-        rest = [quoted(name) for name in rows.columns]
-        return marked.select(*rest, stay.alias(_EARLY)).where(F.col(_EARLY)).drop(_EARLY)
+        asked = time is not None and bool(self.asked)
+        if time is not None and asked and self.timed:
+            t = F.unix_micros(F.col(quoted(time)))
+            wants = F.when(mark["early"], wanting(mark, self.number, t))
+            marked = marked.select("*", wants.alias(_WANTS))
+            # What the stream needs is what somebody wants: that is not looked up twice.
+            small = is_small(order, u, t) | (F.col(_WANTS) != 0)
+
+        def left(of: DataFrame, stay: Column, *told: str) -> DataFrame:
+            stays = F.when(early, stay | in_sample(u)).otherwise(F.lit(True)).alias(_EARLY)
+            # What is told goes no further: all that follows would have to be able to copy it.
+            rest = [quoted(name) for name in rows.columns]
+            return of.select(*rest, *told, stays).where(F.col(_EARLY)).drop(_EARLY)
+
+        if not asked:
+            return left(marked, small)
+        # Few are asked for what is in them: a column that is asked for more than once is computed
+        # for every row that comes so far.
+        told = [MARK, CHANCE, *([_WANTS] if self.timed else [])]
+        return left(left(marked, small, *told), self._wanted(mark, u))
 
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""

@@ -44,10 +44,14 @@ _WANTS = {
     "wants_step": "bigint",
     "wants": "array<bigint>",
     "wants_else": "bigint",
+    "unwanted_from": "bigint",
+    "unwanted_until": "bigint",
 }
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
 _SPAN = "struct<after: bigint, until: bigint, weight: double, cut: array<boolean>>"
+FIRST, LAST = -(1 << 63), (1 << 63) - 1
+"""The first time that there is, and the last, in microseconds."""
 _FOLDS = 62
 """Folds whose bits are in one number."""
 MORE = {
@@ -170,7 +174,7 @@ def wants(asked: Sequence[Order]) -> tuple[Any, ...]:
     every = sum(1 << j for j, order in enumerate(asked) if order.needed or order.below == ALL)
     some = [order.dropped for order in asked if order.needed and any(order.dropped.flags)]
     if not some:
-        return 0, 0, 1, [], every
+        return 0, 0, 1, [], every, *_unwanted(0, 1, [], every)
     base = min(flags.base for flags in some)
     step = math.gcd(*(n for flags in some for n in (flags.step, flags.base - base)))
     until = max(flags.base + len(flags.flags) * flags.step for flags in some)
@@ -180,7 +184,33 @@ def wants(asked: Sequence[Order]) -> tuple[Any, ...]:
     for j, order in enumerate(asked):
         if order.needed and order.below < ALL:
             masks[order.dropped.all_of(begins, step)] &= ~(1 << j)
-    return base, base + step * len(begins), step, masks.tolist(), every
+    listed = masks.tolist()
+    unwanted = _unwanted(base, step, listed, every)
+    return base, base + step * len(begins), step, listed, every, *unwanted
+
+
+def _unwanted(base: int, step: int, masks: Sequence[int], every: int) -> tuple[int, int]:
+    """The longest time of which no question wants a row: there no cell is looked up.
+
+    Args:
+        base: when the first cell begins.
+        step: how long cells are.
+        masks: of the cells.
+        every: the mask of all other times.
+
+    >>> _unwanted(100, 10, [3, 0, 0, 1, 0], 3)
+    (110, 130)
+    >>> _unwanted(100, 10, [3, 0, 0, 1, 0], 0)[1] == LAST
+    True
+    """
+    edges = [base + i * step for i in range(len(masks) + 1)]
+    cells = list(zip(edges, edges[1:], masks, strict=False))
+    longest, since = (0, 0), None
+    for begin, end, mask in [(FIRST, base, every), *cells, (edges[-1], LAST, every)]:
+        since = None if mask else begin if since is None else since
+        if since is not None and end - since > longest[1] - longest[0]:
+            longest = since, end
+    return longest
 
 
 def wanting(mark: Column, stream: int, t: Column) -> Column:
@@ -220,10 +250,11 @@ def _cut(timed: Sequence[int]) -> list[Sequence[int]]:
 
 
 def _bits(wants: Sequence[Column], t: Column) -> Column:
-    base, until, step, masks, every = wants
+    base, until, step, masks, every, idle, again = wants
     inside = (t >= base) & (t < until)
     cell = F.call_function("div", t - base, step).cast("int")
-    return F.coalesce(F.when(inside, F.get(masks, cell)), every)
+    looked_up = F.coalesce(F.when(inside, F.get(masks, cell)), every)
+    return F.when((t >= idle) & (t < again), F.lit(0).cast("bigint")).otherwise(looked_up)
 
 
 def at_fold(mark: Column, number: int) -> dict[str, Column]:

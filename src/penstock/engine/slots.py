@@ -25,6 +25,8 @@ from penstock.network.operators import Operator
 WHICH, LISTED = "penstock_which", "penstock_listed"
 _FEW = 6
 """Ways for which all lists of them are made beforehand."""
+_BITS = 62
+"""Ways in one number."""
 
 
 @dataclass
@@ -117,10 +119,7 @@ def tag(
     if len(ways) == 1 and ways[0] is None:
         tagged = frame.select("*", F.lit(0).alias(WHICH))
     else:
-        # A plain explode would be filtered for empty lists first, at twice the cost.
-        exploded = frame.select("*", _listed(ways).alias(LISTED))
-        tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
-        tagged = tagged.where(which.isNotNull())
+        tagged = _exploded(frame, ways)
     return tagged.select(
         which,
         *(value.alias(name) for name, value in always.items()),
@@ -136,22 +135,48 @@ def _taken(flow: Flow, branch: Branch) -> Column | None:
     return taken & branch.stays
 
 
-def _listed(ways: Sequence[Column | None]) -> Column:
-    """The numbers of the ways that a row goes.
+def _exploded(frame: DataFrame, ways: Sequence[Column | None]) -> DataFrame:
+    """Each row once for every way that it goes, with the number of the way.
 
     Where there are few ways, all lists that there may be are made once, and a row looks up its own:
 
         number   0    1      2      3               bit 0: the first way that not all rows go
         list     []   [1]    [2]    [1, 2]
 
+    Where there are more, a row is asked for each way by a bit. A list of its own would be made and
+    thrown away for every row.
+
     Args:
+        frame: the rows.
         ways: which rows go each; None for all.
     """
     asked = [(number, taken) for number, taken in enumerate(ways) if taken is not None]
-    if len(asked) > _FEW:
-        numbered = enumerate(ways)
-        return F.array(*(F.lit(n) if way is None else F.when(way, n) for n, way in numbered))
-    always = [number for number, taken in enumerate(ways) if taken is None]
+    if len(asked) <= _FEW:
+        # A plain explode would be filtered for empty lists first, at twice the cost.
+        exploded = frame.select("*", _listed(asked, len(ways)).alias(LISTED))
+        tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
+        return tagged.where(F.col(WHICH).isNotNull())
+    taken = [F.lit(True) if way is None else way for way in ways]
+    cut = range(0, len(ways), _BITS)
+    masks = {f"{LISTED}_{at}": bits(enumerate(taken[at : at + _BITS])) for at in cut}
+    exploded = frame.select("*", *(mask.alias(name) for name, mask in masks.items()))
+    numbers = F.array(*map(F.lit, range(len(ways)))).cast("array<int>")
+    tagged = exploded.select("*", F.explode(numbers).alias(WHICH))
+    goes = F.lit(False)
+    for at in cut:
+        bit = F.expr(f"shiftright({LISTED}_{at}, {WHICH} - {at}) & 1L") != 0
+        goes = bit if len(masks) == 1 else F.when(F.col(WHICH) >= at, bit).otherwise(goes)
+    return tagged.where(goes)
+
+
+def _listed(asked: Sequence[tuple[int, Column]], ways: int) -> Column:
+    """The numbers of the ways that a row goes.
+
+    Args:
+        asked: the ways that not all rows go, and which rows go them.
+        ways: how many there are.
+    """
+    always = sorted(set(range(ways)) - {number for number, _ in asked})
     lists = []
     for which in range(1 << len(asked)):
         some = [number for bit, (number, _) in enumerate(asked) if which >> bit & 1]
