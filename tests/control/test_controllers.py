@@ -240,6 +240,21 @@ def test_the_next_batch_may_do_what_fits_into_half_the_target():
         assert number in answer.reason
 
 
+def test_a_batch_that_is_far_too_long_does_not_fit_and_nor_does_one_of_several_late_ones():
+    far, long = replace(BATCH, seconds=2.0, response=3.0), replace(BATCH, seconds=1.2, response=2.1)
+    control = SeamlessBatches(1.95, warmup=0)
+    control.step(far)
+    assert control.fits(far) < 0.5
+    control = SeamlessBatches(1.95, warmup=0)
+    found = []
+    for batch in (long, long, long, replace(long, response=1.9), *[long] * 5):
+        control.step(batch)
+        found.append(control.fits(batch))
+    # One in time is enough for it to be an accident; and what has gone has time to show.
+    assert [fits < 1 for fits in found] == [False] * 7 + [True, False]
+    assert 0.5 < min(found) < 0.95
+
+
 @pytest.mark.parametrize(
     ("rates", "times"),
     [

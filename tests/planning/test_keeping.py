@@ -172,10 +172,11 @@ def test_one_is_tried_when_there_is_room_by_the_clock_and_given_up_when_it_is_la
     assert keeping.trial is None
 
 
-def test_one_that_takes_far_more_than_there_is_is_tried_only_if_that_was_never_seen():
+@pytest.mark.parametrize("timed", ["q0", "q1"])
+def test_one_that_takes_far_more_than_there_is_is_tried_only_if_nothing_was_ever_seen(timed):
     seen, unseen = Keeping(), Keeping()
     seen.note(frozenset(), over=False)
-    seen.look(None, ["q0"])  # it is kept, and timed
+    seen.look(None, [timed])  # it is kept, and timed
     for keeping in (seen, unseen):
         keeping.note(frozenset({"q0"}), over=False)
         for _ in range(400):

@@ -54,6 +54,7 @@ _TRIMMED, LONGEST = 0.7, 1.1  # of the target, at least and at most
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
 _FAR = 1.5  # times as long as a batch should take: the next one cannot be in time
+_IN_A_ROW = 4  # late batches: what takes a little too long for that many is no accident
 _RISES, _STEEPEST = 1.15, 2.0  # times the rate of the batch before: no accident; at most
 _SOON = 3  # batches in which response times shall be back within the target
 _LASTS, _ROOM = 8, 0.95  # batches later they are as they will stay; of the target, for they vary
@@ -107,7 +108,7 @@ class SeamlessBatches:
         self._warmup, self._patience = warmup, patience
         self._patient = True
         self._trim, self._longest = 1.0, longest
-        self._let_pass = 0
+        self._let_pass = self._late = 0
         self._rate: float | None = None
         self._grew, self._steepest, self._spare = 1.0, steepest, spare
         self._may: float | None = None
@@ -128,6 +129,8 @@ class SeamlessBatches:
             self._warmup -= 1
         else:
             self._learn(batch)
+        is_late = batch.response is not None and batch.response > self.target
+        self._late = self._late + 1 if is_late else 0
         self._last = self._decide(batch)
         return self._last
 
@@ -135,14 +138,17 @@ class SeamlessBatches:
         """The share of what a batch did that could have been done; 1 of one that was not too long.
 
         By the clock alone. What rows cost by the model is known a batch later, and by then rows of
-        all the time that it took have come: batches of 3, 6, 12 and 24 s follow each other.
+        all the time that it took have come: batches of 3, 6, 12 and 24 s follow each other. One
+        that is a little too long is believed to be an accident, unless several have been late.
 
         Args:
             batch: the one that has ended.
         """
         best = self._best(batch)
-        if batch.nonsense or batch.seconds <= _FAR * best:
+        lasts = self._late >= _IN_A_ROW
+        if batch.nonsense or batch.seconds <= (1.0 if lasts else _FAR) * best:
             return 1.0
+        self._late = 0  # those that are left have as many batches to be in time again
         fixed = min(batch.fixed / self.headroom, 0.9 * best)
         took = max(batch.seconds - fixed, 0.0) / max(batch.collected or batch.seconds, best)
         return min(1.0, (best - fixed) / best / took) if took > 0 else 1.0

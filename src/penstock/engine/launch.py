@@ -20,6 +20,7 @@ from penstock.engine.control_point import Control
 from penstock.engine.deliver import Sink, delivery, write_one
 from penstock.engine.failures import cause, hiding
 from penstock.engine.floors import floored, rows_by_bucket
+from penstock.engine.interrupted import told_briefly
 from penstock.engine.latest import Latest
 from penstock.engine.ledger import Ledger
 from penstock.engine.ledger_beside import Beside
@@ -189,4 +190,4 @@ def _start(
 ) -> Run:
     writer = frame.writeStream.outputMode("append").option("checkpointLocation", checkpoint)
     writer = writer.trigger(**trigger) if trigger is not None else writer
-    return Run(writer.foreachBatch(deliver).start(), name, name)
+    return Run(writer.foreachBatch(told_briefly(deliver)).start(), name, name)

@@ -174,7 +174,7 @@ class Keeping:
             lateness: the response time of the batch that ended over its target, if it is known.
             cheapest: names of all queries, those first that are believed to take the least work.
             beyond: those that are believed to take far more than there is, each alone; they are
-                tried only if nothing was ever seen of what they cost.
+                tried only while nothing is known of what any query costs.
             timed: whether batches tell by now what queries cost.
         """
         if timed:
@@ -193,7 +193,7 @@ class Keeping:
                 for n in cheapest
                 if n in self.dropped - self.barred
                 and self._seen.get(n, long_ago) <= long_ago
-                and not (n in self._seen and n in beyond)
+                and not (self._seen and n in beyond)
             )
             self.trial = next(free, None)
             self._ends, self._calm = self._step + _TRIAL, 0

@@ -35,7 +35,7 @@ from penstock.planning.workload import Workload
 
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
 _BELIEVED = 6  # batches until it is known what the machine can do
-_BEYOND = 1.5  # times the capacity: what takes more alone is not tried again
+_BEYOND = 1.5  # times the capacity: what takes more alone is not tried
 _LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
 
 

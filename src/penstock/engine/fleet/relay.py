@@ -29,6 +29,7 @@ from penstock.engine.fleet.bus import Bus
 from penstock.engine.fleet.handing import FATES, Handing
 from penstock.engine.fleet.links import UP_TO, Links
 from penstock.engine.fleet.records import Accounts, Record, Records
+from penstock.engine.interrupted import told_briefly
 from penstock.fleet.dropped import announced
 from penstock.fleet.gates import Gate, Seen, decided
 from penstock.fleet.messages import Mailbox
@@ -84,7 +85,7 @@ class Relay:
         # Whoever read the record of a batch that has not ended must know of its windows.
         self._announce(self.record)
         self.records.write(batch, self.record)
-        writer = self.handing.rows().writeStream.foreachBatch(self._take)
+        writer = self.handing.rows().writeStream.foreachBatch(told_briefly(self._take))
         writer = writer.option("checkpointLocation", self.checkpoint).trigger(**trigger)
         self.query = writer.queryName(f"{self.node} relays").start()
         return self.query
