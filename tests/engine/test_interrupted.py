@@ -23,7 +23,7 @@ PATTERN = re.compile(
 )
 
 
-class Failed(Py4JJavaError):
+class Failed(Py4JJavaError):  # type: ignore[misc]  # Any, as Spark comes without types for it
     """An error of Java's without a Java."""
 
     def __init__(self, trace: str) -> None:
