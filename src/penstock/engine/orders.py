@@ -206,7 +206,8 @@ def _unwanted(base: int, step: int, masks: Sequence[int], every: int) -> tuple[i
     edges = [base + i * step for i in range(len(masks) + 1)]
     cells = list(zip(edges, edges[1:], masks, strict=False))
     longest, since = (0, 0), None
-    for begin, end, mask in [(FIRST, base, every), *cells, (edges[-1], LAST, every)]:
+    # Rows come now and later: of the time before the cells nothing need be known.
+    for begin, end, mask in [*cells, (edges[-1] if cells else FIRST, LAST, every)]:
         since = None if mask else begin if since is None else since
         if since is not None and end - since > longest[1] - longest[0]:
             longest = since, end
