@@ -41,10 +41,17 @@ def failing(trace: str) -> Any:
     return told_briefly(take)
 
 
-def test_an_interruption_is_told_in_few_words() -> None:
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "java.lang.InterruptedException",
+        "x.SparkException: [SPARK_JOB_CANCELLED] Job 61 cancelled Query [id = 0] was stopped X",
+    ],
+)
+def test_an_interruption_is_told_in_few_words(cause: str) -> None:
     lines = "\n\tat org.apache.kafka.clients.producer.KafkaProducer.waitOnMetadata" * 200
     try:
-        failing(f"o1.save.\n: java.lang.InterruptedException{lines}")(None, 0)
+        failing(f"o1.save.\n: {cause}{lines}")(None, 0)
     except Interrupted:
         told = traceback.format_exc()
     assert PATTERN.search(told)
@@ -54,6 +61,8 @@ def test_an_interruption_is_told_in_few_words() -> None:
 def test_other_errors_stay_as_they_are() -> None:
     with pytest.raises(Failed, match="no such topic"):
         failing("o1.save.\n: org.apache.kafka.KafkaException: no such topic")(None, 0)
+    with pytest.raises(Failed, match="by the user"):
+        failing("o1.save.\n: x: [SPARK_JOB_CANCELLED] Job 61 cancelled by the user")(None, 0)
 
 
 def test_a_stream_that_is_stopped_in_a_batch_has_not_failed(

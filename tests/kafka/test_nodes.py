@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import penstock as ps
@@ -27,6 +26,7 @@ from penstock.fleet.neighbour import Neighbour
 from penstock.fleet.pipeline import Control, parse_pipeline
 from penstock.fleet.statistics import told
 from penstock.nodes.splits import Location
+from tests.fleet.delivered import delivered
 from tests.fleet.pipelines import fig1, inner
 
 PATIENCE, ROWS = 180, 1600
@@ -67,14 +67,6 @@ def wait_for(what: str, condition: Any, *nodes: NodeRun) -> None:
 def rows_of(node: NodeRun, box: str) -> int:
     assert node.relay is not None
     return node.relay.accounts.get(box, {}).get("rows", 0)
-
-
-def answers(folder: Path) -> dict[Any, tuple[float, float]]:
-    """Read without Spark, which has enough to do."""
-    rows = pq.read_table(folder).to_pylist() if folder.exists() else []
-    found = {row["window_end"].replace(tzinfo=UTC): (row["rows"], row["total"]) for row in rows}
-    assert len(found) == len(rows)
-    return found
 
 
 def newest(found: dict[Any, tuple[float, float]]) -> float:
@@ -139,8 +131,8 @@ class Two:
                 wait_for("rows", lambda come=come: rows_of(self.a, "a2") == come, self.a)
                 if come == ROWS // 2:
                     self.b.start()
-            wait_for("answers", lambda: newest(answers(first)) > LAST, self.b)
-            wait_for("answers", lambda: newest(answers(second)) > LAST, self.b)
+            wait_for("answers", lambda: newest(delivered(first)) > LAST, self.b)
+            wait_for("answers", lambda: newest(delivered(second)) > LAST, self.b)
         finally:
             self.a.stop()
             self.b.stop()
@@ -158,7 +150,10 @@ def test_what_was_dropped_upstream_makes_no_answer_wrong(spark, broker, tmp_path
     two.run()
 
     # Windows that were dropped are missing, and no other is wrong.
-    got, wanted = answers(tmp_path / "first"), exact(spark, broker, two.left, ("2 s", "1 s"), SOME)
+    got, wanted = (
+        delivered(tmp_path / "first"),
+        exact(spark, broker, two.left, ("2 s", "1 s"), SOME),
+    )
     assert got
     assert got.items() <= wanted.items()
     assert two.balanced("a1")["shed"] > 100
@@ -173,7 +168,7 @@ def test_what_was_dropped_upstream_makes_no_answer_wrong(spark, broker, tmp_path
     # Answers over rows that were sampled are unbiased.
     assert 0.3 * ROWS < two.balanced("a2")["kept"] < 0.8 * ROWS
     got, wanted = (
-        answers(tmp_path / "second"),
+        delivered(tmp_path / "second"),
         exact(spark, broker, two.right, ("1 s", "1 s"), "true"),
     )
     counted, true = (sum(of[end][0] for end in got) for of in (got, wanted))
@@ -190,7 +185,7 @@ def test_boxes_of_one_node_feed_each_other_and_windows_windows(spark, broker, tm
         # Of windows of a second, those of four seconds have the rows of four seconds.
         ("second", two.right, ("4 s", "2 s"), "true"),
     ):
-        got, wanted = answers(tmp_path / folder), exact(spark, broker, topic, spans, of)
+        got, wanted = delivered(tmp_path / folder), exact(spark, broker, topic, spans, of)
         assert got
         assert got.items() <= wanted.items()
         assert len(got) < len(wanted)
@@ -236,7 +231,7 @@ def test_peers_tell_each_other_what_they_can_take_over_a_broker(spark, broker, t
         wait_for("plan", lambda: phases <= said(), a, b)
         wait_for("drops", lambda: any(of["shed"] for of in _accounts(a)), a, b)
         first, second = tmp_path / "first", tmp_path / "second"
-        wait_for("answers", lambda: answers(first) and answers(second), a, b)
+        wait_for("answers", lambda: delivered(first) and delivered(second), a, b)
     finally:
         feed.stop()
         a.stop()
@@ -251,7 +246,7 @@ def test_peers_tell_each_other_what_they_can_take_over_a_broker(spark, broker, t
     again.bus.close()
     assert again.member.keeps == a.member.plan.keeps
     for folder, topic in ((first, left), (second, right)):
-        got = answers(folder)
+        got = delivered(folder)
         assert got.items() <= exact(spark, broker, topic, ("1 s", "1 s"), "true").items()
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from penstock.bench.fig1 import INPUTS, Fig1
@@ -19,6 +18,7 @@ from penstock.bench.kafka.jars import jars
 from penstock.bench.processes import Feed, Fleet, own_broker
 from penstock.engine.fleet.links import UP_TO
 from penstock.engine.totals import UNTOLD
+from tests.fleet.delivered import delivered
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -55,12 +55,8 @@ class Running:
             for above, box in WAYS
         )
 
-    def answers(self, output: str) -> dict[datetime, tuple[int, int]]:
-        path = self.folder / output
-        rows = pq.read_table(path).to_pylist() if any(path.rglob("*.parquet")) else []
-        found = {row["window_end"].replace(tzinfo=UTC): (row["rows"], row["total"]) for row in rows}
-        assert len(found) == len(rows), "a window was delivered twice"
-        return found
+    def answers(self, output: str) -> dict[datetime, tuple[float, float]]:
+        return delivered(self.folder / output)
 
     def goes_on(self) -> None:
         """More rows have come through, and more answers have come out."""

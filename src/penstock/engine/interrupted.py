@@ -7,17 +7,20 @@ a page of Java on the user's terminal. So an interruption is told in few words.
 
 from __future__ import annotations
 
+import re
+
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from penstock.engine.measure import Write
 from penstock.errors import PenstockError
 
-# What Spark takes for an interruption, by these names.
-_NAMES = (
-    "java.lang.InterruptedException",
-    "java.io.InterruptedIOException",
-    "java.nio.channels.ClosedByInterruptException",
+_INTERRUPTED = "java.lang.InterruptedException"
+# What Spark takes for an interruption by its name, and what it does to the jobs of a batch itself.
+_SIGNS = re.compile(
+    rf"{_INTERRUPTED}|java\.io\.InterruptedIOException"
+    r"|java\.nio\.channels\.ClosedByInterruptException"
+    r"|\[SPARK_JOB_CANCELLED\][^\n]* was stopped"
 )
 
 
@@ -36,12 +39,11 @@ def told_briefly(take: Write) -> Write:
         try:
             take(batch, number)
         except Py4JJavaError as error:
-            trace = str(error)
-            name = next((name for name in _NAMES if name in trace), None)
-            if name is None:
+            found = _SIGNS.search(str(error))
+            if found is None:
                 raise
-            # The beginning is what Spark looks for.
-            said = f"py4j.protocol.Py4JJavaError: An error occurred while calling a sink: {name}"
-            raise Interrupted(said) from None
+            # The beginning and the end are what Spark looks for.
+            begin = "py4j.protocol.Py4JJavaError: An error occurred while calling a sink"
+            raise Interrupted(f"{begin}: {found.group(0)}: {_INTERRUPTED}") from None
 
     return taken
