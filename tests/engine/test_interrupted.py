@@ -66,8 +66,10 @@ def test_other_errors_stay_as_they_are() -> None:
 
 
 def test_a_stream_that_is_stopped_in_a_batch_has_not_failed(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    printed = request.config.pluginmanager.getplugin("capturemanager")
+    assert printed is not None
     begun = threading.Event()
     jvm: Any = spark._jvm
 
@@ -81,3 +83,5 @@ def test_a_stream_that_is_stopped_in_a_batch_has_not_failed(
     assert begun.wait(60)
     run.stop()
     assert run.streams[0].exception() is None
+    # Java has the streams that pytest began with.
+    assert "StackOverflowError" not in printed.read_global_capture().err

@@ -129,8 +129,7 @@ class SeamlessBatches:
             self._warmup -= 1
         else:
             self._learn(batch)
-        is_late = batch.response is not None and batch.response > self.target
-        self._late = self._late + 1 if is_late else 0
+        self._late = self._late + 1 if self._is_late(batch) else 0
         self._last = self._decide(batch)
         return self._last
 
@@ -139,7 +138,8 @@ class SeamlessBatches:
 
         By the clock alone. What rows cost by the model is known a batch later, and by then rows of
         all the time that it took have come: batches of 3, 6, 12 and 24 s follow each other. One
-        that is a little too long is believed to be an accident, unless several have been late.
+        that is a little too long is believed to be an accident, unless several have been late;
+        after that late ones are counted anew.
 
         Args:
             batch: the one that has ended.
@@ -153,11 +153,13 @@ class SeamlessBatches:
         took = max(batch.seconds - fixed, 0.0) / max(batch.collected or batch.seconds, best)
         return min(1.0, (best - fixed) / best / took) if took > 0 else 1.0
 
+    def _is_late(self, batch: Batch) -> bool:
+        return batch.response is not None and batch.response > self.target
+
     def _learn(self, batch: Batch) -> None:
         self._pace.learn(batch)
         if batch.whole:
-            late = batch.response is not None and batch.response > self.target
-            self._whole.learn(batch.rows, batch.seconds, late=late)
+            self._whole.learn(batch.rows, batch.seconds, late=self._is_late(batch))
         else:
             self._whole.passes()
         last = self._last
@@ -233,7 +235,7 @@ class SeamlessBatches:
             may_take: seconds that the next one may take.
         """
         rows = self._smoothed(max(0.0, self.headroom * may_take - batch.fixed) / batch.cost)
-        if batch.response is None or batch.response <= self.target or self._warmup:
+        if not self._is_late(batch) or self._warmup:
             return rows
         pace = min(self.headroom, batch.nominal / batch.seconds)
         return min(rows, max(0.0, pace * may_take - batch.fixed) / batch.cost)

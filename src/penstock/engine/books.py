@@ -20,7 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from penstock.drops.kinds import is_sampled
-from penstock.engine.columns import bits
+from penstock.engine.columns import BITS, bits
 from penstock.engine.flow import Flow
 from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, stays_at
 from penstock.engine.groups import ROWS
@@ -34,14 +34,12 @@ if TYPE_CHECKING:
 BATCHES = 1 << 20
 """Batches that are told apart, by their number modulo this."""
 
-_BITS = 62
-"""Aggregates in a mask; where there are more, a row may be booked more than once."""
-
-AT_STREAM = 1 << _BITS
+AT_STREAM = 1 << BITS
 """The bit that says that rows may have been dropped where they enter: all that stay are booked."""
 
 Place = tuple[Source, tuple[Aggregate, ...]]
-"""A stream, and aggregates that may lose rows of it."""
+"""A stream, and aggregates that may lose rows of it: as many as a mask has bits. Where there are
+more, a row may be booked more than once."""
 
 
 def places(shared: Shared) -> list[Place]:
@@ -55,8 +53,8 @@ def places(shared: Shared) -> list[Place]:
             for aggregate in fold.aggregates
             if any(base(feed) == source for feed in feeds(aggregate.input))
         ]
-        cuts = range(0, max(len(mine), 1), _BITS)
-        found += [(source, tuple(mine[i : i + _BITS])) for i in cuts]
+        cuts = range(0, max(len(mine), 1), BITS)
+        found += [(source, tuple(mine[i : i + BITS])) for i in cuts]
     return found
 
 
@@ -85,7 +83,7 @@ def booked(
         if of != source:
             continue
         losses = ((i, lost[aggregate]) for i, aggregate in enumerate(aggregates))
-        mask = bits([*losses, (_BITS, F.col(COUNTING))])
+        mask = bits([*losses, (BITS, F.col(COUNTING))])
         name = f"{OURS}book_{number}"
         # A batch that drops nothing has no books, and does not look at all this.
         kept = F.col(DROPS) & F.col(STAYED)

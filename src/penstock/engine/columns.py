@@ -13,6 +13,8 @@ from penstock.windows import Ladder, WindowSpec
 WATERMARK = "spark.watermarkDelayMs"
 EVENT_TIME = {WATERMARK: 0}
 """Spark evicts state by a column with this metadata, so any computed time can be a window-id."""
+BITS = 62
+"""Conditions in one number; where there are more, there are several numbers (`bits`)."""
 
 
 def window_time() -> Column:

@@ -102,7 +102,7 @@ class Entrance:
         early = mark["early"] & (F.spark_partition_id() >= 0)
         number = F.when(mark["early"], random_number(self.source, names))
         marked = rows.select("*", self.late.alias(MARK)).select("*", number.alias(CHANCE))
-        asked = time is not None and bool(self.asked)
+        asked = self.asked if time is not None else ()
         if time is not None and asked and self.timed:
             t = F.unix_micros(F.col(quoted(time)))
             wants = F.when(mark["early"], wanting(mark, self.number, t))

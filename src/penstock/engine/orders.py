@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from penstock.drops.coins import HASH_BITS
 from penstock.drops.floors import BUCKETS
 from penstock.drops.group_orders import GroupOrder
 from penstock.drops.in_force import Span
-from penstock.drops.orders import ALL_STAY, Order, Orders, suppress_all
+from penstock.drops.orders import ALL_STAY, EVER, Order, Orders, suppress_all
 from penstock.drops.sealed import unseal
+from penstock.engine.columns import BITS
 from penstock.engine.files import Folder
 from penstock.errors import RecordDamaged, UsageError, complaint
 
@@ -50,10 +52,8 @@ _WANTS = {
 _CELLS = "base: bigint, until: bigint, step: bigint, seeds: array<bigint>, below: array<bigint>"
 _GROUP = f"struct<panes: struct<{_CELLS}>, ends: struct<{_CELLS}>>"
 _SPAN = "struct<after: bigint, until: bigint, weight: double, cut: array<boolean>>"
-FIRST, LAST = -(1 << 63), (1 << 63) - 1
-"""The first time that there is, and the last, in microseconds."""
-_FOLDS = 62
-"""Folds whose bits are in one number."""
+LAST = (1 << 63) - 1
+"""The last time that there is, in microseconds."""
 MORE = {
     "groups": f"array<{_GROUP}>",
     "floors": "array<array<bigint>>",
@@ -204,10 +204,10 @@ def _unwanted(base: int, step: int, masks: Sequence[int], every: int) -> tuple[i
     True
     """
     edges = [base + i * step for i in range(len(masks) + 1)]
-    cells = list(zip(edges, edges[1:], masks, strict=False))
+    cells = [(*pair, mask) for pair, mask in zip(pairwise(edges), masks, strict=True)]
     longest, since = (0, 0), None
     # Rows come now and later: of the time before the cells nothing need be known.
-    for begin, end, mask in [*cells, (edges[-1] if cells else FIRST, LAST, every)]:
+    for begin, end, mask in [*cells, (edges[-1] if cells else EVER, LAST, every)]:
         since = None if mask else begin if since is None else since
         if since is not None and end - since > longest[1] - longest[0]:
             longest = since, end
@@ -239,7 +239,7 @@ def staying(mark: Column, timed: Sequence[int], t: Column) -> list[Column]:
 
 def bit_of(timed: Sequence[int], fold: int) -> tuple[int, int]:
     """Which of the numbers that `staying` gives has the bit of a fold, and which bit it is."""
-    return divmod(timed.index(fold), _FOLDS)
+    return divmod(timed.index(fold), BITS)
 
 
 def _at_folds(name: str, number: int) -> str:
@@ -247,7 +247,7 @@ def _at_folds(name: str, number: int) -> str:
 
 
 def _cut(timed: Sequence[int]) -> list[Sequence[int]]:
-    return [timed[i : i + _FOLDS] for i in range(0, len(timed), _FOLDS)]
+    return [timed[i : i + BITS] for i in range(0, len(timed), BITS)]
 
 
 def _bits(wants: Sequence[Column], t: Column) -> Column:
@@ -375,11 +375,11 @@ def _order(order: Order) -> tuple[Any, ...]:
 
 def _flags(flags: Flags) -> tuple[int, int, int, list[bool]]:
     until = flags.base + len(flags.flags) * flags.step
-    return flags.base, min(until, (1 << 63) - 1), flags.step, list(flags.flags)
+    return flags.base, min(until, LAST), flags.step, list(flags.flags)
 
 
 def _seeded(order: GroupOrder, found: Thresholds) -> tuple[Any, ...]:
     until = found.base + len(found.thresholds) * found.step
     seeds = {batch: order.seed(batch) for batch in set(found.batches)}
     listed = [seeds[batch] for batch in found.batches]
-    return found.base, min(until, (1 << 63) - 1), found.step, listed, list(found.thresholds)
+    return found.base, min(until, LAST), found.step, listed, list(found.thresholds)

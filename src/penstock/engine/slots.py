@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from penstock.engine.columns import bits
+from penstock.engine.columns import BITS, bits
 from penstock.engine.flow import Flow
 from penstock.engine.step import quoted
 from penstock.network.operators import Operator
@@ -25,8 +25,6 @@ from penstock.network.operators import Operator
 WHICH, LISTED = "penstock_which", "penstock_listed"
 _FEW = 6
 """Ways for which all lists of them are made beforehand."""
-_BITS = 62
-"""Ways in one number."""
 
 
 @dataclass
@@ -157,8 +155,8 @@ def _exploded(frame: DataFrame, ways: Sequence[Column | None]) -> DataFrame:
         tagged = exploded.select("*", F.explode_outer(LISTED).alias(WHICH))
         return tagged.where(F.col(WHICH).isNotNull())
     taken = [F.lit(True) if way is None else way for way in ways]
-    cut = range(0, len(ways), _BITS)
-    masks = {f"{LISTED}_{at}": bits(enumerate(taken[at : at + _BITS])) for at in cut}
+    cut = range(0, len(ways), BITS)
+    masks = {f"{LISTED}_{at}": bits(enumerate(taken[at : at + BITS])) for at in cut}
     exploded = frame.select("*", *(mask.alias(name) for name, mask in masks.items()))
     numbers = F.array(*map(F.lit, range(len(ways)))).cast("array<int>")
     tagged = exploded.select("*", F.explode(numbers).alias(WHICH))

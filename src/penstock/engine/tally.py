@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.engine.columns import bits
+from penstock.engine.columns import BITS, bits
 from penstock.engine.flow import Flow
 from penstock.engine.frame import GROUP, PANE
 from penstock.engine.groups import ROWS
@@ -33,7 +33,6 @@ REASONS = {
     "late_lost": LATE_LOST,
     "late_partial": LATE_PARTIAL,
 }
-_MOST = 62
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Tally:
         """A bit for each operator that a row passes; the first is for the row itself."""
         return bits(
             (bit, flow.passes(operator))
-            for bit, operator in enumerate(self.operators[:_MOST])
+            for bit, operator in enumerate(self.operators[:BITS])
             if operator in flow.named and base(operator) == source
         )
 
@@ -83,7 +82,7 @@ class Tally:
                 _total((of == number) & (reason == code), rows).alias(f"a{number}_{name}")
                 for name, code in REASONS.items()
             ]
-        for bit in range(min(len(self.operators), _MOST)):
+        for bit in range(min(len(self.operators), BITS)):
             passes = (
                 (of == 0) & (group == 0) & (mask.bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)
             )

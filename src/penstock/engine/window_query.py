@@ -19,6 +19,7 @@ from penstock.drops.kinds import AnswerKind, Approximate, Bounds, Per, Subset
 from penstock.engine import sessions, stateful
 from penstock.engine.domain import AS_TIME, as_time, time_spec, values_again
 from penstock.engine.failures import cause
+from penstock.engine.interrupted import told_briefly
 from penstock.engine.layout import needs_processor, tells_itself
 from penstock.engine.lowering import Lowered
 from penstock.engine.probe import look
@@ -275,7 +276,7 @@ class WindowQuery:
             writer = writer.option("checkpointLocation", checkpoint).options(**options)
             writer = writer.queryName(name) if name is not None else writer
             writer = writer.trigger(**trigger) if trigger is not None else writer
-            sink = writer.foreachBatch(foreach_batch) if foreach_batch else None
+            sink = writer.foreachBatch(told_briefly(foreach_batch)) if foreach_batch else None
             handle = (sink or writer.format(str(format))).start(path)
         except (PySparkException, Py4JError, ValueError, TypeError) as error:
             if isinstance(error, PenstockError):
