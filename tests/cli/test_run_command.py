@@ -242,7 +242,7 @@ def test_the_example_runs_as_it_is_and_every_query_has_answers(shared):
     # It would not end by itself, and tests/test_docs.py runs it for a time.
     some = text.replace("rate = 2_000", "rate = 200\nlength = '150 s'\nmost = 15_000")
     Path("packets.toml").write_text(f"{some}\n[run]\ntrigger = 'available now'\n")
-    more = ("--speed", "100000", "--mode", "monitor", "--report", "report", "--json")
+    more = ("--speed", "1000000000", "--mode", "monitor", "--report", "report", "--json")
     result = CliRunner().invoke(app, ["run", "packets.toml", *more])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)

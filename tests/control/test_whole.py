@@ -77,8 +77,8 @@ def looped(load: float, noise: float, *, tells: bool) -> float:
         rows = rate * period * min(1.0, (number + 10) / 40)
         dear = 1.0 if keep == 1 else 2.0
         seconds = (FIXED + dear * SLOPE * keep * rows) * of.lognormvariate(0, noise)
-        if number == 60:
-            seconds += 2 * target  # an accident
+        if 60 <= number < 65:
+            seconds += target  # more than an accident, which nothing is shed for
         batch = Batch(
             rows=rows,
             collected=period,

@@ -36,7 +36,7 @@ def test_a_source_of_several_parts_has_offsets_of_each():
     feed = Feed(100 * PUBLISHERS * BLOCK, ramp=0)
     source = Source("s", "ts", 0, "generous", None, (), (), Handle(None), Handle(feed))
     parts = [{"endOffset": 2, "latestOffset": 2 + n} for n in range(PUBLISHERS)]
-    assert backlog({"sources": parts}, [source]) == {"s": 100 * BLOCK * (0 + 1 + 2 + 3)}
+    assert backlog({"sources": parts}, [source]) == {"s": 100 * BLOCK * sum(range(PUBLISHERS))}
 
 
 @pytest.mark.parametrize(

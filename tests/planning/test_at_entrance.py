@@ -43,7 +43,7 @@ def load(times: float, take: float, aggregate: float) -> Workload:
         rates={"packets": RATE},
         costs={
             **dict.fromkeys(names, aggregate),
-            **dict.fromkeys(filters, 1e-12),
+            **dict.fromkeys(filters, min(1e-12, aggregate)),
             "packets": 1e-8,
             taking("packets"): take,
         },
@@ -86,6 +86,15 @@ def test_a_row_that_several_want_is_taken_in_once() -> None:
     naive = plan(network)  # it has all rows taken in that the neediest would keep if it wanted them
     errors = [max(one.error or 0.0 for one in of.outcomes.values()) for of in (found, naive)]
     assert errors[0] < errors[1] / 10
+
+
+@pytest.mark.parametrize("times", [1.5, 3.0, 8.0, 20.0])
+def test_rows_are_dropped_where_only_taking_them_in_costs_anything(times: float) -> None:
+    # Costs are learnt, and a fit may give all of them to what takes rows in.
+    some = load(times, take=5e-7, aggregate=0.0)
+    found = Entrances(GRAPH, ASKS).plan(some, plan)
+    assert 0.75 * some.capacity <= found.after <= some.capacity * 1.001
+    assert found.outcomes["all"].keep < 1
 
 
 def test_what_is_too_much_is_said_of_all_of_the_load() -> None:

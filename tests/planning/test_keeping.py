@@ -172,16 +172,31 @@ def test_one_is_tried_when_there_is_room_by_the_clock_and_given_up_when_it_is_la
     assert keeping.trial is None
 
 
+def tried_after(keeping: Keeping, dropped: set[str]) -> int | None:
+    """After how many calm batches one is tried that is believed to take far more than there is."""
+    keeping.note(frozenset(dropped), over=False)
+    for batch in range(400):
+        keeping.look(0.5, ["q0", "q1"], beyond={"q0", "q1"})
+        if keeping.trial:
+            return batch
+        keeping.note(keeping.dropped, over=False)
+    return None
+
+
 @pytest.mark.parametrize("timed", ["q0", "q1"])
-def test_one_that_takes_far_more_than_there_is_is_tried_only_if_nothing_was_ever_seen(timed):
-    seen, unseen = Keeping(), Keeping()
+def test_one_that_takes_far_more_than_there_is_is_not_tried_beside_one_that_is_kept(timed):
+    seen = Keeping()
     seen.note(frozenset(), over=False)
     seen.look(None, [timed])  # it is kept, and timed
-    for keeping in (seen, unseen):
-        keeping.note(frozenset({"q0"}), over=False)
-        for _ in range(400):
-            keeping.look(0.5, ["q0"], beyond={"q0"})
-            if keeping.trial:
-                break
-            keeping.note(keeping.dropped, over=False)
-    assert (seen.trial, unseen.trial) == (None, "q0")
+    assert tried_after(seen, {"q0"}) is None
+
+
+def test_where_none_is_kept_it_is_tried_and_if_some_were_seen_after_a_long_while():
+    seen, unseen = Keeping(), Keeping()
+    seen.note(frozenset(), over=False)
+    seen.look(None, ["q0", "q1"])
+    few, many = (tried_after(one, {"q0", "q1"}) for one in (unseen, seen))
+    assert few is not None
+    assert many is not None
+    assert few < 50
+    assert many > 150

@@ -53,7 +53,7 @@ class Machine:
             self.kept.append(self.keep)
             flows = {
                 "packets": Flow(rows, rows * self.keep),
-                "traffic": Flow(rows * self.keep),
+                **dict.fromkeys(self.regulator.graph.queries, Flow(rows * self.keep)),
             }
             seen = Observation(
                 batch=self.batch,
@@ -76,11 +76,11 @@ class Machine:
             self.batch += 1
 
 
-def machine(target: float, limits: Limits | None = None) -> Machine:
-    graph = parse_config(NETWORK, "a.toml").outline()
-    wants = {"traffic": QuerySettings("traffic", 1.0, "approximate", None, {})}
-    kinds = {"packets": "source", "traffic": "aggregate"}
-    statistics = Statistics(kinds, ["packets"], ["traffic"], warmup=Warmup(0.0, 3))
+def machine(target: float, limits: Limits | None = None, network: str = NETWORK) -> Machine:
+    graph = parse_config(network, "a.toml").outline()
+    wants = {name: QuerySettings(name, 1.0, "approximate", None, {}) for name in graph.queries}
+    kinds = {"packets": "source", **dict.fromkeys(graph.queries, "aggregate")}
+    statistics = Statistics(kinds, ["packets"], list(graph.queries), warmup=Warmup(0.0, 3))
     return Machine(Regulator(graph, wants, target, limits=limits or Limits()), statistics)
 
 
@@ -110,6 +110,20 @@ def test_the_target_is_held_and_the_least_is_shed(load: float) -> None:
     assert sum(one.kept[40:]) / len(one.kept[40:]) >= most - 0.05
     one.run(0.5 * capacity(3.0), 20)
     assert one.kept[-10:] == [1.0] * 10
+
+
+@pytest.mark.parametrize(("max_error", "alike"), [(None, True), (0.0002, False)])
+def test_queries_keep_the_same_share_while_errors_are_small_enough(max_error, alike) -> None:
+    more = """[query.brief]
+cql = "SELECT count(*) AS n FROM packets [RANGE 1 s SLIDE 1 s WATTR ts]"
+"""
+    one = machine(3.0, Limits(max_error=max_error), NETWORK + more)
+    one.run(3 * capacity(3.0), 40)
+    assert one.regulator.last is not None
+    assert one.regulator.last.planned is not None
+    keep = {name: of.keep for name, of in one.regulator.last.planned.outcomes.items()}
+    assert 0 < keep["traffic"] < 1
+    assert (keep["traffic"] == pytest.approx(keep["brief"])) == alike
 
 
 def test_a_machine_that_becomes_half_as_fast_is_noticed() -> None:

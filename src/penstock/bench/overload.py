@@ -52,6 +52,8 @@ LONGEST = 2.0
 NEARLY, TIMES, LEAST = 0.7, 6, 1e-7
 """The share of the capacity, and how many times that, at which it is measured what a dropped row
 costs; no row costs less than that, in seconds."""
+WARM_LOAD = 3.0
+"""In multiples of the capacity, while Java gets warm with dropping."""
 SETTLE = 50
 """Seconds after the rate is reached until it counts: Java gets warm with dropping, too."""
 
@@ -76,6 +78,8 @@ def run(spark: SparkSession, *, quick: bool, say: Say) -> dict[str, object]:
         say(f"   {machine.capacity:,.0f} rows a second can be kept within {machine.target:.1f} s")
         found: dict[str, Any] = {"on": {}, "off": {}, "machine": machine.values()}
         for kind in KINDS:
+            say(f"warming up with {kind} answers that lose rows")
+            bench.warm(machine, kind, WARMING if quick else 2 * WARMING)
             for load in LOADS if not quick else (2.0,):
                 say(f"{kind} answers at {load:g} times the capacity")
                 name = f"{kind} {load:g}"
@@ -135,12 +139,26 @@ class Overload:
         fixed, kept = line_near([few, *runs], most)
         kept = max(kept, LEAST)
         full = NEARLY * Machine(seconds(few), kept, 0.0, fixed).capacity
+        looked("warming up with rows that are dropped", TIMES * full, NOTHING, WARMING)
         # With next to no answers a batch takes less time, whatever its rows cost.
         drops = [
             looked("what a row costs that is dropped", times * full, NOTHING, LOOKED // 2)
             for times in (1, TIMES)
         ]
         return Machine(seconds(few), kept, min(line(drops)[1], 0.95 * kept), fixed)
+
+    def warm(self, machine: Machine, kind: str, length: float) -> None:
+        """Lets Java get warm with dropping: it compiles for minutes, at first on a whole core.
+
+        Args:
+            machine: what it can do.
+            kind: of the answers; each has code of its own.
+            length: in seconds.
+        """
+        latency = f"{machine.target * 1000:.0f} ms"
+        self.max_gap = machine.max_gap(max(LOADS), OVERLAP)
+        run = self._start(kind, round(WARM_LOAD * machine.capacity), {"latency": latency})
+        self._finish(run, length)
 
     def case(
         self, machine: Machine, kind: str, load: float, length: float, *, mode: str

@@ -15,8 +15,8 @@ the error is e = D - (q P + d*), and
 The gain b makes half of the error good. All of it, b = 1, would have long and short batches
 take turns for ever (-q is the pole of that loop), and would shed for every accident. Batches vary
 by a fifth, and where half of d* is fixed, what is left for rows varies by twice as much: so the
-rows that may be kept, v / cost, are smoothed. (The share of rows is not: in a burst it falls at
-once, by as much as there are more of them.)
+rows that may be kept, v / cost, are smoothed, and change by steps while rows are shed. (The share
+of rows does not: in a burst it falls at once, by as much as there are more of them.)
 
 H is the work that a second of the clock does, as in the paper found by itself; here from each
 batch, as its duration is there to be read (see `pace`). What then remains of the distance between
@@ -35,6 +35,8 @@ before. A rate that has risen twice is believed to rise on:
 
 from __future__ import annotations
 
+from collections import deque
+
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
 from penstock.control.checks import amount, positive
@@ -51,8 +53,13 @@ _AIM, _SPARE = 0.8, 0.015  # of the target, at least; of what can be done, at mo
 _LATE, _EARLY = 0.5, 0.15  # of the distance to the target that is made good after a batch …
 _DOWN, _UP = 0.93, 1.01  # … but no more than that after a late one, and no less after another
 _TRIMMED, LONGEST = 0.7, 1.1  # of the target, at least and at most
+_STEP_DOWN, _STEP_UP = 0.7, 1.35  # times the rows that could be kept before, while rows are shed
+_FEWEST = 0.4  # of the rows that could be kept before, at least, after a batch that was late
 _PATIENCE = 2  # batches: what is over by then was an accident and nothing is shed for it
 _FOREVER = 50
+_KEPT_UP = 1.1  # times what can be kept up with, or less: late batches are accidents …
+_LASTING, _LATELY = 3, 8  # … unless so many of the last so many were late …
+_TWICE = 2.0  # … or one took longer than that many times what it should have
 _FAR = 1.5  # times as long as a batch should take: the next one cannot be in time
 _IN_A_ROW = 4  # late batches: what takes a little too long for that many is no accident
 _RISES, _STEEPEST = 1.15, 2.0  # times the rate of the batch before: no accident; at most
@@ -109,6 +116,7 @@ class SeamlessBatches:
         self._patient = True
         self._trim, self._longest = 1.0, longest
         self._let_pass = self._late = 0
+        self._lately: deque[bool] = deque(maxlen=_LATELY)
         self._rate: float | None = None
         self._grew, self._steepest, self._spare = 1.0, steepest, spare
         self._may: float | None = None
@@ -130,6 +138,7 @@ class SeamlessBatches:
         else:
             self._learn(batch)
         self._late = self._late + 1 if self._is_late(batch) else 0
+        self._lately.append(self._is_late(batch))
         self._last = self._decide(batch)
         return self._last
 
@@ -190,7 +199,8 @@ class SeamlessBatches:
     def _decide(self, batch: Batch) -> Admitted:
         best, h = self._best(batch), self.headroom
         period = batch.collecting(self.interval)
-        rows = batch.coming(self.interval) * self._growth(batch)
+        growth = self._growth(batch)
+        rows = batch.coming(self.interval) * growth
         usual = max(best + batch.overhead, self.interval)
         may_take = best + _GAIN * Q * (usual - period)
         load = self._rows(batch, may_take) * batch.cost
@@ -198,13 +208,15 @@ class SeamlessBatches:
         would_take = (batch.fixed + demand) / h
         late = demand > load
         in_time = late and self._is_in_time(batch, period)
+        capacity = (h * best - batch.fixed) / (batch.cost * usual)
+        overload = batch.rate / capacity if batch.rate is not None and capacity > 0 else None
         passes = in_time or (late and self._passes(batch, would_take))
+        soon = None if overload is None else overload * growth
+        passes = passes or (late and self._is_accident(batch, best, soon))
         self._let_pass = self._let_pass + 1 if passes else 0
         if not (self._warmup or passes):
             self._patient = False
         keep = 1.0 if passes or not late else batch.keep(load, rows)
-        capacity = (h * best - batch.fixed) / (batch.cost * usual)
-        overload = batch.rate / capacity if batch.rate is not None and capacity > 0 else None
         if in_time and overload is not None:
             overload = min(overload, 1.0)  # whatever the cost model says of it
         reason = (
@@ -238,13 +250,22 @@ class SeamlessBatches:
         if not self._is_late(batch) or self._warmup:
             return rows
         pace = min(self.headroom, batch.nominal / batch.seconds)
-        return min(rows, max(0.0, pace * may_take - batch.fixed) / batch.cost)
+        fits = max(0.0, pace * may_take - batch.fixed) / batch.cost
+        # By one batch alone next to nothing fits where half of it is fixed; it may be an accident.
+        return min(rows, max(fits, _FEWEST * rows if self._smooth < 1 else 0.0))
 
     def _smoothed(self, rows: float) -> float:
-        """The rows that may be kept, with what could be kept before; in the warm-up as they are."""
+        """The rows that may be kept, with what could be kept before; in the warm-up as they are.
+
+        While rows are shed they change by steps: whatever a fit says of one batch, Java has to get
+        warm with a plan that is quite another, and the batches in between tell nothing.
+        """
         if self._may is None or self._warmup:
             self._may = rows
-        self._may += self._smooth * (rows - self._may)
+        before = self._may
+        self._may += self._smooth * (rows - before)
+        if self._smooth < 1 and self._last is not None and FLOOR < self._last.keep < 1:
+            self._may = min(max(self._may, _STEP_DOWN * before), _STEP_UP * before)
         return self._may
 
     def _growth(self, batch: Batch) -> float:
@@ -263,6 +284,21 @@ class SeamlessBatches:
             return self._patient
         period = max(self.interval, would_take + batch.overhead)
         return self._is_back(batch, period, 1.0, patience)
+
+    def _is_accident(self, batch: Batch, best: float, overload: float | None) -> bool:
+        """Whether all can be kept up with, so that what is late for a batch or two is soon over.
+
+        Nothing is lost for it; where rows are shed already, they are as long as it is needed.
+
+        Args:
+            batch: the one that has ended.
+            best: how long it should have taken.
+            overload: rows that will arrive, in multiples of those that can be kept up with.
+        """
+        if overload is None or overload > _KEPT_UP or not self._is_late(batch):
+            return False
+        whole = self._last is None or self._last.keep == 1
+        return whole and batch.seconds <= _TWICE * best and sum(self._lately) < _LASTING
 
     def _is_in_time(self, batch: Batch, period: float) -> bool:
         """Whether response times would be within the target if nothing were shed any more.

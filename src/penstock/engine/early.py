@@ -126,7 +126,8 @@ class Entrance:
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""
         asked = []
-        for i, question in enumerate(self.asked):
+        # Who wants any row is asked first: where it stays for that one, it is not looked into.
+        for i, question in sorted(enumerate(self.asked), key=lambda one: bool(one[1].predicates)):
             stays = u < below(mark, self.number, i)
             if self.timed:
                 stays |= F.col(_WANTS).bitwiseAND(F.lit(1 << i).cast("bigint")) != 0

@@ -10,19 +10,21 @@ so much less than the capacity that it fits in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.control.prior import taking
 from penstock.network.graph import Graph
 from penstock.network.operators import Source, upstream
+from penstock.planning.asked import Node
 from penstock.planning.reasons import above
 from penstock.planning.result import Planned
 from penstock.planning.taken import Filters, conjuncts, taken
 from penstock.planning.workload import Workload
 
 _HALVINGS = 10
+_SOME = 0.01  # of what it costs to take in a row that an aggregate is believed to cost, at least
 
 
 @dataclass(frozen=True)
@@ -48,17 +50,24 @@ class Entrances:
         costs = {name: float(load.work[places[name]]) for name in self._asking if name in places}
         if not any(costs.values()):
             return how(load)
-        free_of_cost = {places[name] for name in costs}
-        nodes = tuple(
-            replace(node, cost=0.0) if number in free_of_cost else node
-            for number, node in enumerate(load.nodes)
-        )
-        free = replace(load, nodes=nodes)
+        free = replace(load, nodes=self._without(load, places, costs))
+        # Aggregates that were given some work have more of it than there is: it does not count.
+        made_up = {
+            name: float(free.work[places[name]] - load.work[places[name]])
+            for some in self._asking.values()
+            for name, _, _ in some
+            if name in places
+        }
+        users = {name: of for some in self._asking.values() for name, _, of in some}
+
+        def kept(name: str, found: Planned) -> float:
+            return max((found.outcomes[query].keep for query in users[name]), default=1.0)
 
         def at(capacity: float) -> Planned:
             found = how(replace(free, capacity=max(capacity, 1e-9)))
             shares = {name: self._taken(load, places, name, found) for name in costs}
             after = found.after + sum(costs[name] * share for name, share in shares.items())
+            after -= sum(more * kept(name, found) for name, more in made_up.items())
             # What is said of the load is said of all of it.
             other = {*above(found.after, found.capacity)}
             notes = [note for note in found.notes if note not in other]
@@ -70,7 +79,9 @@ class Entrances:
                 notes=(*notes, *above(after, load.capacity)),
             )
 
-        low, high = load.capacity - sum(costs.values()), load.capacity
+        # Below what streams cost all plans are alike, and so they are where there is room for all.
+        low = max(load.capacity - sum(costs.values()), float(load.work[load.streams].sum()))
+        high = min(load.capacity + sum(made_up.values()), free.total)
         best = at(low)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -80,6 +91,24 @@ class Entrances:
             else:
                 high = middle
         return best
+
+    def _without(
+        self, load: Workload, places: Mapping[str, int], streams: Iterable[str]
+    ) -> tuple[Node, ...]:
+        """The nodes, of which those cost nothing that take in rows of these streams.
+
+        Aggregates then cost a little of it at least: where all else is for nothing, nothing
+        would be dropped however much is too much.
+        """
+        nodes = list(load.nodes)
+        for stream in streams:
+            take = nodes[places[stream]]
+            nodes[places[stream]] = replace(take, cost=0.0)
+            for name, _, _ in self._asking[stream]:
+                if name in places:
+                    one = nodes[places[name]]
+                    nodes[places[name]] = replace(one, cost=max(one.cost, _SOME * take.cost))
+        return tuple(nodes)
 
     @cached_property
     def _asking(self) -> dict[str, list[tuple[str, frozenset[str], tuple[str, ...]]]]:

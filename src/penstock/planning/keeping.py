@@ -29,7 +29,7 @@ _WAIT = 8  # batches until another query is opened: the work of the last one mus
 _PAUSE, _LONGEST = 10, 160  # batches for which one that had to go is not opened again
 _CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of the target: then one
 _TRIAL = 25  # is tried that is not believed to fit, and for so many batches the clock decides
-_FORGOTTEN = 150  # batches after which it is no longer known what a query cost
+_FORGOTTEN = 80  # batches after which it is no longer known what a query cost: Java gets warm
 _SOON = 40  # batches after it was opened: it should not have been, and waits twice as long
 
 
@@ -168,13 +168,15 @@ class Keeping:
         """Tries a query if response times have been far below the target for long.
 
         What a query costs is only told by batches that have its rows: where none is kept, its cost
-        is as believed, and may never be found out.
+        is as believed, and may never be found out. What is believed then is what queries cost when
+        Java was cold: so once in a long while the cheapest is tried, whatever it is believed to
+        take.
 
         Args:
             lateness: the response time of the batch that ended over its target, if it is known.
             cheapest: names of all queries, those first that are believed to take the least work.
             beyond: those that are believed to take far more than there is, each alone; they are
-                tried only while nothing is known of what any query costs.
+                tried only while nothing is known of what any query costs, or none is kept.
             timed: whether batches tell by now what queries cost.
         """
         if timed:
@@ -187,14 +189,14 @@ class Keeping:
             if self._late or self._step >= self._ends:
                 self.trial = None
         elif self._calm >= _CALM and self._step >= self._wait:
-            long_ago = self._step - _FORGOTTEN
-            free = (
-                n
-                for n in cheapest
-                if n in self.dropped - self.barred
-                and self._seen.get(n, long_ago) <= long_ago
-                and not (self._seen and n in beyond)
-            )
+            none = self.dropped >= set(cheapest)
+
+            def forgotten(name: str) -> bool:
+                far = bool(self._seen) and name in beyond
+                long_ago = self._step - (_LONGEST if far else _FORGOTTEN)
+                return (none or not far) and self._seen.get(name, long_ago) <= long_ago
+
+            free = (n for n in cheapest if n in self.dropped - self.barred and forgotten(n))
             self.trial = next(free, None)
             self._ends, self._calm = self._step + _TRIAL, 0
 

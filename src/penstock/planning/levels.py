@@ -35,12 +35,17 @@ class Roles:
     closed: tuple[int, ...] = ()
     not_admitted: tuple[int, ...] = ()
 
-    def wanted(self, load: Workload) -> dict[int, float]:
-        """C·w of those that are sampled, infinite for those of which no row may be dropped."""
+    def wanted(self, load: Workload, least: float = 0.0) -> dict[int, float]:
+        """C·w of those that are sampled, infinite for those of which no row may be dropped.
+
+        Args:
+            load: the network.
+            least: the weight of those that have less.
+        """
         found = dict.fromkeys([*self.whole, *self.windows], math.inf)
         for number in self.sampled:
             query = load.queries[number]
-            found[number] = load.c(query) * query.weight
+            found[number] = load.c(query) * max(query.weight, least)
         return found
 
     def without(self, some: Collection[int]) -> Roles:

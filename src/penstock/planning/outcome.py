@@ -89,7 +89,7 @@ def _why_random(load: Workload, roles: Roles, found: Placement) -> dict[Arc, str
     for a, x in found.cuts:
         saved = (found.keep[a] - found.keep[x]) * behind[a, x]
         saved -= load.drop_cost * load.rows_out[a] * found.keep[a]
-        why = why_random(load, found.keep, (a, x), needs, float(saved))
+        why = why_random(load, found.keep, (a, x), needs, float(saved), even=found.even)
         reasons |= dict.fromkeys(_arcs(load, a, x), why)
     return reasons
 

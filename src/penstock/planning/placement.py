@@ -18,12 +18,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.planning.sampling import least_rates, solve, with_whole
+from penstock.planning.sampling import evenly, least_rates, solve, with_whole
 from penstock.planning.workload import Floats, Workload
 
 _ROUNDS = 50
@@ -43,16 +43,21 @@ class Placement:
         keep: of each node, the share of the streams' rows that is kept up to it.
         cuts: where drops stand: from node, to node.
         load: seconds per second, drops included, without what the streams cost.
-        scale: λ; the greatest weighted error is 1/λ.
+        scale: λ; the greatest weighted error is 1/λ, or less.
+        even: the share that all queries keep, since their errors are small enough; 0 if they are
+            not.
     """
 
     keep: Floats
     cuts: tuple[tuple[int, int], ...]
     load: float
     scale: float
+    even: float = 0.0
 
 
-def sampled(load: Workload, demand: Floats, capacity: float) -> Placement:
+def sampled(
+    load: Workload, demand: Floats, capacity: float, strict: Floats | None = None
+) -> Placement:
     """The placement with the smallest greatest error within a capacity.
 
     Args:
@@ -60,8 +65,17 @@ def sampled(load: Workload, demand: Floats, capacity: float) -> Placement:
         demand: of each node, as in `least_rates`.
         capacity: seconds per second for all nodes but streams; what rows cost that no drop can
             save is part of it.
+        strict: the demand if no query has a weight below 1: where errors may be enough, those of
+            light queries must be, too; as the demand if None.
     """
     capacity -= float(load.work[load.answers & (demand > 0)].sum())
+    if load.enough and load.errors == "quantile" and not load.drop_cost:
+        strictly = demand if strict is None else strict
+        needed = least_rates(strictly, 1 / load.enough, load.errors)
+        rates = evenly(load.by_rows, demand, capacity, needed)
+        if rates is not None:
+            found = place(load, rates, 1 / load.enough)
+            return replace(found, even=float(rates[demand > 0].min(initial=1.0)))
     if load.errors == "quantile":
         demand = with_whole(load.by_rows, demand, capacity)
     scale = solve(load.by_rows, demand, capacity, load.errors)

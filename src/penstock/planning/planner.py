@@ -56,7 +56,9 @@ def plan(load: Workload, moment: Moment | None = None) -> Planned:
         situation = _Situation.of(load, roles, choices(load, roles))
     windows = situation.choices.for_load(situation.for_windows)
     capacity = load.capacity - situation.streams + windows.saved
-    return planned(load, roles, sampled(load, situation.demand, capacity), windows)
+    return planned(
+        load, roles, sampled(load, situation.demand, capacity, situation.strict), windows
+    )
 
 
 def _at_moment(load: Workload, moment: Moment) -> Planned:
@@ -77,7 +79,9 @@ def _at_moment(load: Workload, moment: Moment) -> Planned:
     capacity = load.capacity - situation.streams + windows.saved
     if not roles.sampled:
         capacity = float(load.total)  # nothing is left to be sampled
-    return planned(load, roles, sampled(load, situation.demand, capacity), windows)
+    return planned(
+        load, roles, sampled(load, situation.demand, capacity, situation.strict), windows
+    )
 
 
 class _Windows(Protocol):
@@ -108,6 +112,7 @@ class _Situation:
 
     Args:
         demand: of each node, for random drops.
+        strict: the same if no query has a weight below 1.
         choices: the window drops that there are.
         streams: seconds per second that the streams cost.
         excess: seconds per second above the capacity.
@@ -117,6 +122,7 @@ class _Situation:
     """
 
     demand: Floats
+    strict: Floats
     choices: _Windows = field(repr=False)
     streams: float
     excess: float
@@ -134,6 +140,7 @@ class _Situation:
         ]
         return cls(
             demand,
+            load.spread(roles.wanted(load, least=1.0)) if load.enough else demand,
             choices,
             streams=float(load.work[load.streams].sum()),
             excess=float(load.work[(demand > 0) | load.streams].sum()) - load.capacity,

@@ -28,7 +28,13 @@ def share(value: float) -> str:
 
 
 def why_random(
-    load: Workload, keep: Floats, cut: tuple[int, int], neediest: Sequence[int], saved: float
+    load: Workload,
+    keep: Floats,
+    cut: tuple[int, int],
+    neediest: Sequence[int],
+    saved: float,
+    *,
+    even: float = 0.0,
 ) -> str:
     """Why a random drop stands on an arc.
 
@@ -38,10 +44,15 @@ def why_random(
         cut: the arc.
         neediest: of each node, the query that needs the most.
         saved: seconds per second.
+        even: the share that all queries keep, since their errors are small enough; 0 if they are
+            not.
     """
     a, x = cut
     most = load.queries[neediest[x]].name
     saves = f"it saves {share(saved / load.total)} of the load"
+    if keep[x] <= even * (1 + _EQUAL):
+        kept = f"all queries keep {share(float(keep[x]))} of the rows or more"
+        return f"{kept}, with errors of {share(load.enough)} at most; {saves}"
     if not load.parents[a]:
         needs = f"{most} needs {share(float(keep[x]))} of the rows"
         alone = len(load.children[x]) == 0

@@ -33,9 +33,12 @@ from penstock.planning.result import Planned
 from penstock.planning.taken import Filters, Work
 from penstock.planning.workload import Workload
 
+ENOUGH = 0.01
+"""The relative error, exceeded by one answer in a hundred, that need not be made smaller."""
+
 _RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
 _BELIEVED = 6  # batches until it is known what the machine can do
-_BEYOND = 1.5  # times the capacity: what takes more alone is not tried
+_BEYOND = 2.0  # times the capacity: what is believed to take more alone is not tried
 _LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
 
 
@@ -249,7 +252,7 @@ class Regulator:
         # Rows that are asked where they enter are there for those that want them, also in a fold.
         folds = [one for one in self.folds if not all(name in self.filters for name in one)]
         found, _ = workload(self.graph, known.but(never), wants, folds=folds, errors="quantile")
-        return found
+        return replace(found, enough=min(ENOUGH, self.limits.max_error or ENOUGH))
 
     def _batch(self, ended: Ended, now: Snapshot, load: Workload) -> Batch:
         rows = sum(ended.rows.values())

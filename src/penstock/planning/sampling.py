@@ -16,6 +16,16 @@ that (`Workload.errors`), an error is D √((1 - P)/P), and
 
     P = x² / (1 + x²), x = λ·D·w         never 1 by itself; λ is found by halving
 
+The errors of a stream of millions of rows are tiny, and what makes the greatest of them tinier
+costs more than it is worth: of queries that see all rows next to nothing is kept, and each row is
+asked whether it is one of the few for which the others need it. So where an error is said to be
+small enough, each query gets what it needs for that, and all of them the same share at least:
+
+    P   1 ┤        ░░░ web_large          ███ what each needs for an error that is small enough
+          ├──────────────────────         ░░░ the share that what is left suffices for: of rows
+          │ ░░░    ███    ░░░                 that all queries keep or drop alike, nothing is asked
+          │ ███    ███    ███
+
 Babcock, Datar and Motwani, ICDE 2004, §3.
 """
 
@@ -108,6 +118,38 @@ def with_whole(work: Floats, demand: Floats, capacity: float) -> Floats:
         else:
             high = middle
     return held(low)
+
+
+def evenly(work: Floats, demand: Floats, capacity: float, needed: Floats) -> Floats | None:
+    """What is needed, or the share that the capacity suffices for if all keep as much at least.
+
+    Args:
+        work: of each node.
+        demand: of each node; 0 where nothing is.
+        capacity: for all of them.
+        needed: the keep probability of each that is needed.
+
+    >>> evenly(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 1.2, np.array([0.1, 0.8]))
+    array([0.4, 0.8])
+    >>> evenly(np.array([1.0, 1.0]), np.array([0.1, 0.2]), 0.8, np.array([0.1, 0.8])) is None
+    True
+    """
+    each, which = np.unique(needed, return_inverse=True)
+    total = np.bincount(which, np.where(demand > 0, work, 0.0), each.size).astype(float)
+    least = float((total * each).sum())
+    if least > capacity:
+        return None
+    # Those that need the least are raised to the need of the next, and so on, while there is room:
+    # what it takes to raise them to a share is a straight line between two needs.
+    raised, spent = 0.0, least
+    for n, need in enumerate(each):
+        to = float(each[n + 1]) if n + 1 < each.size else 1.0
+        raised += float(total[n])
+        room = max(0.0, capacity - spent)
+        if raised * (to - need) > room:
+            return np.where(demand > 0, np.maximum(needed, need + room / raised), 0.0)
+        spent += raised * (to - need)
+    return np.where(demand > 0, 1.0, 0.0)
 
 
 def _halved(work: Floats, demand: Floats, capacity: float) -> float:

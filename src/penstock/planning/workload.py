@@ -40,6 +40,7 @@ class Workload:
         delta: the probability with which an error may be greater than its bound.
         margin: added to each C, for data that change.
         errors: what is made as small as possible.
+        enough: quantiles need not be smaller; what is left is shared out evenly (see `sampling`).
 
     >>> nodes = Node("packets", rate=1000.0, cost=0.0), Node("web", (0,), cost=0.002)
     >>> Workload(nodes, (Asked("web", 1),)).work.tolist()
@@ -53,11 +54,13 @@ class Workload:
     delta: float = 0.01
     margin: float = 0.0
     errors: Errors = "bound"
+    enough: float = 0.0
 
     def __post_init__(self) -> None:
         positive("capacity", self.capacity)
         amount("drop_cost", self.drop_cost)
         amount("margin", self.margin)
+        amount("enough", self.enough)
         if not 0 < self.delta < 1:
             raise SpecificationError(complaint("delta", "must be between 0 and 1", self.delta))
         for number, node in enumerate(self.nodes):
