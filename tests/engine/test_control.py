@@ -28,21 +28,24 @@ from tests.engine.test_shedding import (
     stream,
 )
 
-HEAVY = "aggregate(sequence(1, 300000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
-"""A predicate that every row passes, and that takes some milliseconds once Java is warm: a batch of
-such rows takes far longer than one without, or all of it would be kept, since nothing helped."""
+HEAVY = "aggregate(sequence(1, 1000000), 0L, (a, i) -> a + hash(i, size)) IS NOT NULL"
+"""A predicate that every row passes, and that takes tens of milliseconds on a fast machine, too: a
+batch of such rows takes far longer than one without, or all of it would be kept, since a batch may
+always take 1.25 times what it takes without rows."""
+LIGHT = "size IS NOT NULL"
+"""One that every row passes as well."""
 
 MANY = 12
 """Batches: some are warm-up."""
 
 
-def _heavy(spark: SparkSession, folder: Path) -> dict[str, ps.WindowQuery]:
+def _asked(spark: SparkSession, folder: Path, predicate: str) -> dict[str, ps.WindowQuery]:
     files, made = Files(spark, folder, PACKETS), packets()
     size = len(made) // MANY
     for i in range(0, len(made), size):
         files.add(made[i : i + size])
     rows = ps.stream(files.stream(), event_time="ts", slack="2 s", identity="number", name="rows")
-    slow = rows.where(HEAVY)
+    slow = rows.where(predicate)
     return {
         "sampled": slow.window("20 s", every="10 s").agg(n=ps.count()).approximate(),
         "sliding": slow.window("10 s", every="5 s").agg(b=ps.sum("size")).subset(5),
@@ -72,8 +75,10 @@ def test_what_takes_longer_than_the_target_is_dropped(
     monkeypatch.setattr(statistics, "Warmup", lambda: Warmup(seconds=0.0, batches=1))
     with caplog.at_level(logging.INFO, logger="penstock"):
         # No batch of Spark's takes so little, whatever is dropped: all that may go has to.
-        run, answers = _run(_heavy(spark, tmp_path / "a"), tmp_path / "a/cp", latency="100 ms")
-    whole, exact = _run(_heavy(spark, tmp_path / "b"), tmp_path / "b/cp", latency="1 hour")
+        heavy = _asked(spark, tmp_path / "a", HEAVY)
+        run, answers = _run(heavy, tmp_path / "a/cp", latency="100 ms")
+    light = _asked(spark, tmp_path / "b", LIGHT)
+    whole, exact = _run(light, tmp_path / "b/cp", latency="1 hour")
 
     assert [status.batch for status in run.history] == list(range(len(run.history)))
     assert sum(status.rows for status in run.history) == BATCHES * ROWS
