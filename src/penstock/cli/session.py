@@ -276,6 +276,9 @@ def _settings(size: Size, scratch: Path) -> dict[str, str]:
         # Spark keeps the code of its last hundred generated classes; seven queries have sixty. What
         # has to be generated anew, Java has to warm up to anew.
         "spark.sql.codegen.cache.maxEntries": "2000",
+        # What stands on a union would be written once for each of its streams, and Java would have
+        # to get warm with each of these.
+        "spark.sql.codegen.wholeStage.union.enabled": "false",
         # Where in Python each column was made takes a third of the time to build a network, and is
         # sent along with every batch.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -47,6 +49,12 @@ def bits_at(number: int) -> str:
 def stays_at(fold: int) -> str:
     """The column that says which rows stay on the way to a fold; its number is from 0 on."""
     return f"penstock_stays_{fold}"
+
+
+def flags_of(columns: Iterable[str]) -> list[str]:
+    """Those of the columns that say what becomes of a row, and nothing else."""
+    flags, stays = (STAYED, COUNTING, DROPS, ON), stays_at(0)[:-1]
+    return [name for name in columns if name in flags or name.startswith(stays)]
 
 
 def window_end(micros: Column) -> Column:

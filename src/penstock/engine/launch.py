@@ -9,6 +9,7 @@ batch ─► answers ─► sinks ─► control point ─► commit
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -16,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from penstock.engine.chronicle import Chronicle
+from penstock.engine.closing import Closing
 from penstock.engine.control_point import Control
 from penstock.engine.deliver import Sink, delivery, write_one
 from penstock.engine.failures import cause, hiding
@@ -35,6 +37,7 @@ from penstock.engine.shedder import Shedder
 from penstock.engine.together import check_types
 from penstock.engine.totals import Totals
 from penstock.engine.wanted import Wanted, settings_of
+from penstock.engine.watermark import watermark_of
 from penstock.engine.window_query import WindowQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.network.graph import Graph
@@ -122,7 +125,9 @@ def _launched(
             regulation = Regulation(regulator, shedder, measure, pulse)
     chronicle = Chronicle(part, pulse, shedder, regulation, ledger, Totals(where))
     control = Control(measure, pulse, shedder, ledger, regulation, chronicle, Latest(part))
-    deliver = _controlled(part, delivery(part, names, sink, sinks), sinks, control)
+    specs = [aggregate.query.spec for aggregate in part.aggregates]
+    closing = Closing(specs, partial(watermark_of, where))
+    deliver = _controlled(part, delivery(part, names, sink, sinks), sinks, control, closing)
     run = _start(frame, where, deliver, trigger, ", ".join(names))
     measure.stream = run.query
     rehearsal = Rehearsal(part, measure)
@@ -148,13 +153,18 @@ def _filters(part: Part, *, timed: bool) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _controlled(part: Part, deliver: Write, sinks: Mapping[str, Sink], control: Control) -> Write:
+def _controlled(
+    part: Part, deliver: Write, sinks: Mapping[str, Sink], control: Control, closing: Closing
+) -> Write:
     several = any(name in sinks for name in part.graph.queries) or not part.in_one_pass
 
     def kept_and_delivered(batch: DataFrame, number: int) -> None:
         control.pulse.enter()
         # Each sink, and each look, is an action of its own, and must not run the stream again.
         look, shown = control.measure.due, control.latest.due
+        # Where no window is over a look would find nothing, and cost as much as if it did.
+        if (look or shown) and not (part.set_valued.queries or closing.may_have_answers(number)):
+            look = shown = False
         sized = control.shedder if part.shared_sheds and floored(part.shared) else None
         keep = several or look or shown or sized is not None
         batch = batch.persist() if keep else batch

@@ -41,6 +41,7 @@ from penstock.engine.frame import (
     TIME,
     WEIGHT,
     Answers,
+    flags_of,
     window_end,
 )
 from penstock.engine.groups import HEAVIEST, ROWS, Columns, stands_for, value_name, varies
@@ -133,8 +134,8 @@ class LevelOne:
             frame = frame.select("*", self.shared.late.alias(MARK))
         if self.shared.sheds:
             frame = shed.entering(self.shared, source, frame, number)
-            if len(self.shared.folds) > 1:
-                frame = apart(frame)  # for one, all that follows is not too long yet
+            if len(self.shared.folds) > 1:  # for one, all that follows is not too long yet
+                frame = apart(frame, flags_of(frame.columns))
         return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
 
     def _tagged(

@@ -35,6 +35,7 @@ from penstock.engine.frame import (
     ON,
     STAYED,
     bits_at,
+    flags_of,
     stays_at,
 )
 from penstock.engine.groups import ROWS
@@ -107,7 +108,8 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     # would be copied with every row.
     while len(ways) > _AT_ONCE:
         some = [ways.pop(name).alias(name) for name in list(ways)[:_AT_ONCE]]
-        frame = apart(frame.select("*", *some).drop(MARK)).select("*", shared.late.alias(MARK))
+        frame = frame.select("*", *some).drop(MARK)
+        frame = apart(frame, flags_of(frame.columns)).select("*", shared.late.alias(MARK))
     rest = [quoted(name) for name in frame.columns if name not in (MARK, AT, *bits)]
     frame = frame.select(*rest, *(value.alias(name) for name, value in (found | ways).items()))
     stay = F.col(STAYED)

@@ -138,6 +138,12 @@ def read_late_watermark(checkpoint: str) -> int:
     return watermark_in(log.read(str(before)))
 
 
+def watermark_of(checkpoint: str, batch: int) -> int | None:
+    """The watermark by which a batch closes windows, in microseconds; None if it is not written."""
+    log = Folder(checkpoint, "offsets")
+    return watermark_in(log.read(str(batch))) if str(batch) in log.names() else None
+
+
 def running_batch(checkpoint: str) -> int:
     """The id of the batch that Spark has begun last."""
     batches = [int(name) for name in Folder(checkpoint, "offsets").names() if name.isdigit()]
