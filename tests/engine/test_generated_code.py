@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,15 +15,46 @@ from tests.engine.test_network_answers import stream
 
 COMPILED = 8_000
 """Bytes of a method that Java still compiles."""
+COMPILED_WELL = 55
+"""Parameters on the stack, of a method and the one that it calls, with which Java's best compiler
+takes it, on processors with long vectors."""
+_METHOD = re.compile(r"^private void (\w*[dD]oConsume_\d+)\(([^)]*)\)", re.MULTILINE)
 
 
-def longest_method(spark: SparkSession, run: ps.NetworkRun) -> int:
-    """Of what was generated for the last batch of a run, in bytes."""
+def generated(spark: SparkSession, run: ps.NetworkRun) -> list[Any]:
+    """What was generated for the last batch of a run: plan, code, and what is known of it."""
     jvm = spark._jvm
     assert jvm is not None
     debug = getattr(jvm.org.apache.spark.sql.execution.debug, "package$")
     pieces = getattr(debug, "MODULE$").codegenStringSeq(run.streams[0]._jsq)
-    return max(int(pieces.apply(i)._3().maxMethodCodeSize()) for i in range(pieces.size()))
+    return [pieces.apply(i) for i in range(pieces.size())]
+
+
+def longest_method(spark: SparkSession, run: ps.NetworkRun) -> int:
+    """Of what was generated, in bytes."""
+    return max(int(piece._3().maxMethodCodeSize()) for piece in generated(spark, run))
+
+
+def on_stack(parameters: str) -> int:
+    """Those for which there is no register."""
+    each = [one.split()[-2] for one in parameters.split(",") if one.strip()]
+    numbers = sum(of in ("double", "float") for of in each)
+    return max(0, numbers - 8) + max(0, len(each) - numbers - 5)
+
+
+def most_parameters(spark: SparkSession, run: ps.NetworkRun) -> int:
+    """On the stack, of a method that hands rows on, and of the one that it hands them to."""
+    most = 0
+    for piece in generated(spark, run):
+        code = re.sub(r"(?m)^/\* \d+ \*/ *", "", piece._2())
+        found = list(_METHOD.finditer(code))
+        many = {one[1]: on_stack(one[2]) for one in found}
+        ends = [*(one.start() for one in found[1:]), len(code)]
+        for one, end in zip(found, ends, strict=False):
+            body = code[one.end() : end]
+            called = [n for name, n in many.items() if f"{name}(" in body]
+            most = max(most, many[one[1]] + max(called, default=0))
+    return most
 
 
 @pytest.mark.parametrize("kind", ["exact", "approximate", "subset"])
@@ -44,6 +77,7 @@ def test_java_compiles_what_twenty_queries_become(
     )
     run.wait()
     assert 0 < longest_method(spark, run) < COMPILED
+    assert 0 < most_parameters(spark, run) < COMPILED_WELL
 
 
 def test_the_rows_of_files_are_counted_by_spark_itself(spark: SparkSession, tmp_path: Path) -> None:

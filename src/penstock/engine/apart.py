@@ -3,12 +3,6 @@
 It then runs ten times slower than one that Java compiles. Spark writes the expressions of a frame
 into one method, up to the next operator that may hand on several rows for one: so that is what
 stands between the pieces, with one row for each.
-
-What one piece hands to the next are the parameters of a method, one for each column and one more
-if it may be null. A method with some fifty of them, with those that it hands on itself, is left to
-Java's quick compiler for ever, and runs at half the speed: so conditions go as bits of a number.
-
-    stayed  on  drops  stays for fold 1, 2, …   ─►   flags = 0b…01101   ─►   stayed  on  drops  …
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from pyspark.sql import functions as F
 from penstock.engine.columns import BITS, bits
 from penstock.engine.step import quoted
 
-_ONE, _FLAGS = "penstock_one", "penstock_flags"
+_ONE, _FLAGS = "penstock_one", "penstock_conditions"
 
 
 def apart(frame: DataFrame, flags: Sequence[str] = ()) -> DataFrame:
@@ -29,21 +23,21 @@ def apart(frame: DataFrame, flags: Sequence[str] = ()) -> DataFrame:
 
     Args:
         frame: any.
-        flags: its columns that hold conditions; where they were null they are false.
+        flags: its columns that hold conditions, none of them null. They go as bits of numbers, for
+            what is handed on are parameters of a method, of which there may not be fifty
+            (`frame.flags_at`).
     """
     cut = {f"{_FLAGS}_{at}": flags[at : at + BITS] for at in range(0, len(flags), BITS)}
-    names = [name for name in frame.columns if name not in flags]
+    names = [quoted(name) for name in frame.columns if name not in flags]
     packed = [
         bits((bit, F.col(name)) for bit, name in enumerate(some)).alias(number)
         for number, some in cut.items()
     ]
     one = F.explode_outer(F.array(F.lit(0))).alias(_ONE)
-    pieces = frame.select(*map(quoted, names), *packed).select("*", one).drop(_ONE)
-    unpacked = {
-        name: (F.col(number).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0)
+    pieces = frame.select(*names, *packed).select("*", one).drop(_ONE)
+    unpacked = [
+        (F.col(number).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0).alias(name)
         for number, some in cut.items()
         for bit, name in enumerate(some)
-    }
-    return pieces.select(
-        *map(quoted, names), *(value.alias(name) for name, value in unpacked.items())
-    )
+    ]
+    return pieces.select(*names, *unpacked) if unpacked else pieces

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import is_sampled
 from penstock.engine.columns import BITS, bits
 from penstock.engine.flow import Flow
-from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, stays_at
+from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, flag, flags_at, way
 from penstock.engine.groups import ROWS
 from penstock.engine.schema import OURS
 from penstock.engine.slots import Branch
@@ -83,10 +83,10 @@ def booked(
         if of != source:
             continue
         losses = ((i, lost[aggregate]) for i, aggregate in enumerate(aggregates))
-        mask = bits([*losses, (BITS, F.col(COUNTING))])
+        mask = bits([*losses, (BITS, flag(COUNTING))])
         name = f"{OURS}book_{number}"
         # A batch that drops nothing has no books, and does not look at all this.
-        kept = F.col(DROPS) & F.col(STAYED)
+        kept = flag(DROPS) & flag(STAYED)
         flow.frame = flow.frame.select("*", F.when(kept, mask).otherwise(0).alias(name))
         least = 0 if not found else AT_STREAM
         found[number] = (F.col(name).bitwiseAND(F.lit(~least)) != 0, name)
@@ -101,7 +101,8 @@ def shared_stays(shared: Shared, fold: int) -> Column:
         fold: its number, from 0 on.
     """
     looked_up = fold in shared.timed or is_sampled(shared.folds[fold].kind)
-    return F.col(stays_at(fold)) if looked_up else F.lit(True)
+    number, bit = way(fold)
+    return flag(bit, flags_at(number)) if looked_up else F.lit(True)
 
 
 def group(place: int) -> Column:

@@ -2,6 +2,8 @@
 
     watermark   9:00:04     9:00:09     9:00:11       windows of 10 s
     batch          7           8           9          may have answers: 9
+
+A look at answers, for their errors or to show them, costs a job, whether there are any or not.
 """
 
 from __future__ import annotations

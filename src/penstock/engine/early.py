@@ -22,7 +22,7 @@ from penstock.engine import arrivals
 from penstock.engine.asking import Question, knows_before_parsing
 from penstock.engine.frame import CHANCE, MARK
 from penstock.engine.operators import as_column
-from penstock.engine.orders import at_stream, below, chance, is_small, stays, wanting
+from penstock.engine.orders import at_stream, below, chance, is_small, kept_warm, stays, wanting
 from penstock.engine.progress import watermarked
 from penstock.engine.results import rows_of
 from penstock.engine.schema import OURS, own_watermark
@@ -105,7 +105,8 @@ class Entrance:
         asked = self.asked if time is not None else ()
         if time is not None and asked and self.timed:
             t = F.unix_micros(F.col(quoted(time)))
-            wants = F.when(mark["early"], wanting(mark, self.number, t))
+            wants = kept_warm(wanting(mark, self.number, t), mark["early"], u)
+            wants = F.when(mark["early"], wants)
             marked = marked.select("*", wants.alias(_WANTS))
             # What the stream needs is what somebody wants: that is not looked up twice.
             small = is_small(order, u, t) | (F.col(_WANTS) != 0)

@@ -111,6 +111,11 @@ class Flow:
         self.frame = self.frame.select("*", mask.alias(name))
         return name
 
+    def cut(self) -> None:
+        """What comes after is another piece of code (`apart`)."""
+        passed = [name for name in self.frame.columns if name in self.passed.values()]
+        self.frame = apart(self.frame, passed)
+
     def _named(self, feed: Operator) -> list[Column]:
         return [F.col(quoted(ours)).alias(name) for name, ours in self.named[feed].items()]
 
@@ -134,7 +139,8 @@ class Flow:
         computed = [value.alias(new[name]) for name, value in values.items()]
         self._computed += len(computed)
         if self._computed > _AT_ONCE:
-            self.frame, self._computed = apart(self.frame), len(computed)
+            self.cut()
+            self._computed = len(computed)
         if self._is_plain(feed):
             self.frame = self.frame.select("*", *computed)
             return new

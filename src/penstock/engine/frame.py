@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -17,12 +15,12 @@ TIME, LATE, END, ENDS = (f"penstock_{name}" for name in ("time", "late", "end", 
 MARK, FIRST, LAST, REASON = (f"penstock_{n}" for n in ("mark", "first", "last", "reason"))
 START_OF, END_OF, TIME_OF = (f"penstock_{name}" for name in ("start_of", "end_of", "time_of"))
 
-KEEP, KEEPS, CHANCE, STAYED, AT, ON = (
-    f"penstock_{name}" for name in ("keep", "keeps", "chance", "stayed", "at", "on")
-)
-DROPS, COUNTING, BOOK, ORDERS = (
-    f"penstock_{name}" for name in ("drops", "counting", "book", "orders")
-)
+KEEP, KEEPS, CHANCE, AT = (f"penstock_{name}" for name in ("keep", "keeps", "chance", "at"))
+BOOK, ORDERS = (f"penstock_{name}" for name in ("book", "orders"))
+STAYED, COUNTING, DROPS, ON = range(4)
+"""Bits of the first number of conditions (`flags_at`)."""
+WAYS = 9
+"""Folds for which it is looked in one piece of code whether rows stay."""
 WEIGHT = "penstock_weight"
 """How many rows a row stood for before it came here."""
 
@@ -46,15 +44,42 @@ def bits_at(number: int) -> str:
     return f"penstock_bits_{number}"
 
 
-def stays_at(fold: int) -> str:
-    """The column that says which rows stay on the way to a fold; its number is from 0 on."""
-    return f"penstock_stays_{fold}"
+def flags_at(number: int) -> str:
+    """A column with conditions of a row, as bits of a number.
+
+    What one piece of code hands to the next are the parameters of a method, two for each condition:
+    where these are fifty, Java's best compiler leaves the method as it is. The first such column
+    has `STAYED`, `COUNTING`, `DROPS` and `ON`, each of the others the ways to some folds (`way`).
+    """
+    return f"penstock_flags_{number}"
 
 
-def flags_of(columns: Iterable[str]) -> list[str]:
-    """Those of the columns that say what becomes of a row, and nothing else."""
-    flags, stays = (STAYED, COUNTING, DROPS, ON), stays_at(0)[:-1]
-    return [name for name in columns if name in flags or name.startswith(stays)]
+def taken_at(number: int) -> str:
+    """A column with the ways that a row goes, if it passes the filters on them, as `flags_at`.
+
+    They are those to the folds for which it stays; all of them where rows are only counted.
+    """
+    return f"penstock_taken_{number}"
+
+
+def flag(bit: int, column: str | None = None) -> Column:
+    """A condition of a row.
+
+    Args:
+        bit: its number, such as `STAYED`.
+        column: that has it; the first of `flags_at` if None.
+    """
+    return F.col(column or flags_at(0)).bitwiseAND(F.lit(1 << bit).cast("bigint")) != 0
+
+
+def way(fold: int) -> tuple[int, int]:
+    """The number of the column that says which rows stay on the way to a fold, and the bit.
+
+    Args:
+        fold: its number, from 0 on.
+    """
+    number, bit = divmod(fold, WAYS)
+    return number + 1, bit
 
 
 def window_end(micros: Column) -> Column:

@@ -39,9 +39,9 @@ from penstock.engine.frame import (
     PANE,
     REASON,
     TIME,
+    WAYS,
     WEIGHT,
     Answers,
-    flags_of,
     window_end,
 )
 from penstock.engine.groups import HEAVIEST, ROWS, Columns, stands_for, value_name, varies
@@ -68,7 +68,7 @@ from penstock.windows.grid import ending_first
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
 
-_IN_SAMPLE = f"{OURS}in_sample"
+_IN_SAMPLE, _PASSED = f"{OURS}in_sample", f"{OURS}passed_in_sample"
 _WIDE = 32
 _WEIGHTED = ("count", SUMMED, SQUARED)
 """What estimates are computed from."""
@@ -134,8 +134,8 @@ class LevelOne:
             frame = frame.select("*", self.shared.late.alias(MARK))
         if self.shared.sheds:
             frame = shed.entering(self.shared, source, frame, number)
-            if len(self.shared.folds) > 1:  # for one, all that follows is not too long yet
-                frame = apart(frame, flags_of(frame.columns))
+            if len(self.shared.folds) > 1:
+                frame = apart(frame)  # for one, all that follows is not too long yet
         return Flow(frame, {source: {name: name for name in rows.columns}}, {source: None})
 
     def _tagged(
@@ -146,6 +146,8 @@ class LevelOne:
         booked: dict[int, tuple[Column, str]] = {}
         if self.shared.sheds and self.shared.tally is not None:
             booked = books.booked(self.shared, flow, source, branches)
+            if len(branches) > WAYS:
+                flow.cut()  # of as many as that it is looked up at once which a row goes
         time = F.unix_micros(F.col(quoted(_event_time(source, flow))))
         always = {TIME: time}
         if self.shared.sheds:
@@ -163,8 +165,10 @@ class LevelOne:
             sampled = self.shared.tally.sample(source, flow, time).alias(_IN_SAMPLE)
             flow.frame = flow.frame.select("*", sampled)
             sample = F.col(_IN_SAMPLE)
-            passed = self.shared.tally.mask(source, flow)
-            always[SAMPLED] = F.when(sample, passed).otherwise(F.lit(0))
+            # Here, or all that a row passes would be handed on to where it goes its ways (`apart`).
+            passed = F.when(sample, self.shared.tally.mask(source, flow)).otherwise(F.lit(0))
+            flow.frame = flow.frame.select("*", passed.alias(_PASSED))
+            always[SAMPLED] = F.col(_PASSED)
         if booked:
             always[BOOK] = F.col(BOOK)
             always |= {name: F.col(name) for _, name in booked.values()}

@@ -20,7 +20,8 @@ from pyspark.sql import functions as F
 from penstock.drops.kinds import is_sampled
 from penstock.engine import floors, shed_groups
 from penstock.engine.apart import apart
-from penstock.engine.books import BATCHES, places, shared_stays
+from penstock.engine.books import BATCHES, places
+from penstock.engine.columns import bits
 from penstock.engine.early import NEVER, in_sample, random_number
 from penstock.engine.frame import (
     AGGREGATE,
@@ -35,8 +36,10 @@ from penstock.engine.frame import (
     ON,
     STAYED,
     bits_at,
-    flags_of,
-    stays_at,
+    flag,
+    flags_at,
+    taken_at,
+    way,
 )
 from penstock.engine.groups import ROWS
 from penstock.engine.orders import at_fold as order_of
@@ -44,7 +47,9 @@ from penstock.engine.orders import (
     at_stream,
     bit_of,
     is_dropped,
+    is_kept_warm,
     is_small,
+    kept_warm,
     staying,
     stays,
 )
@@ -54,9 +59,6 @@ from penstock.network.operators import Source
 
 if TYPE_CHECKING:
     from penstock.engine.shared import Shared
-
-_AT_ONCE = 9
-"""Folds for which it is looked in one piece of code whether rows stay."""
 
 
 def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> DataFrame:
@@ -76,22 +78,27 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     frame = frame.select(
         "*", F.when(drops, random_number(source, names)).alias(CHANCE), time.alias(AT)
     )
-    bits = {bits_at(i): some for i, some in enumerate(staying(mark, shared.timed, t))}
-    if bits:
-        listed = (F.when(drops, some).alias(name) for name, some in bits.items())
+    by_time = {bits_at(i): some for i, some in enumerate(staying(mark, shared.timed, t))}
+    if by_time:
+        warm = {name: kept_warm(some, mark["early"], u) for name, some in by_time.items()}
+        listed = (F.when(drops, some).alias(name) for name, some in warm.items())
         frame = frame.select("*", *listed)
     frame = floors.looked_up(shared, source, shed_groups.looked_up(shared, frame))
     # Spark would move the filter below, and write all of this out twice, if it were sure that it
     # gives the same each time.
     looked = drops & (F.spark_partition_id() >= 0)
     at_random = all(is_sampled(fold.kind) for fold in shared.folds)
-    stayed = is_small(order, u, t) if at_random else stays(order, u, t)
-    on = drops & mark["on"]
-    found = {
+    stayed = is_small(order, u, t)
+    if not at_random:
+        stayed = stays(order, u, t) | is_kept_warm(mark["early"], u)
+    conditions = {
         STAYED: F.when(looked, stayed).otherwise(F.lit(True)),
-        COUNTING: F.coalesce(drops & order["drops"], F.lit(False)),
+        COUNTING: drops & order["drops"],
         DROPS: drops,
-        ON: on,
+        ON: drops & mark["on"],
+    }
+    found = {
+        flags_at(0): bits(conditions.items()),
         BOOK: F.when(drops, -1 - F.pmod(mark["batch"], F.lit(BATCHES)) * len(places(shared))).cast(
             "int"
         ),
@@ -99,23 +106,32 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     }
     if shared.approximates:
         found[KEEPS] = mark["orders"]["keeps"]
-    ways = {
-        stays_at(i): F.when(looked, _stays_on_the_way(shared, i)).otherwise(F.lit(True))
-        for i in shedding(shared)
-        if i in shared.timed or is_sampled(shared.folds[i].kind)
-    }
+    ways: dict[int, list[tuple[int, Column]]] = {}
+    for fold in shedding(shared):
+        if fold in shared.timed or is_sampled(shared.folds[fold].kind):
+            at, bit = way(fold)
+            stays_there = F.when(looked, _stays_on_the_way(shared, fold)).otherwise(F.lit(True))
+            ways.setdefault(at, []).append((bit, stays_there))
     # What is told is never handed from one piece of code to the next: where it ends, all of it
     # would be copied with every row.
-    while len(ways) > _AT_ONCE:
-        some = [ways.pop(name).alias(name) for name in list(ways)[:_AT_ONCE]]
-        frame = frame.select("*", *some).drop(MARK)
-        frame = apart(frame, flags_of(frame.columns)).select("*", shared.late.alias(MARK))
-    rest = [quoted(name) for name in frame.columns if name not in (MARK, AT, *bits)]
-    frame = frame.select(*rest, *(value.alias(name) for name, value in (found | ways).items()))
-    stay = F.col(STAYED)
+    numbers = list(ways)
+    while len(ways) > 1:
+        at = next(iter(ways))
+        frame = frame.select("*", bits(ways.pop(at)).alias(flags_at(at))).drop(MARK)
+        frame = apart(frame).select("*", shared.late.alias(MARK))
+    found |= {flags_at(at): bits(some) for at, some in ways.items()}
+    rest = [quoted(name) for name in frame.columns if name not in (MARK, AT, *by_time)]
+    frame = frame.select(*rest, *(value.alias(name) for name, value in found.items()))
+    stay = flag(STAYED)
     if shared.tally is not None:
         stay = stay | in_sample(u)
-    return frame.where(F.when(F.col(ON), stay).otherwise(F.lit(True)))
+    frame = frame.where(F.when(flag(ON), stay).otherwise(F.lit(True)))
+    taken = {
+        taken_at(at): F.when(~flag(ON), F.lit(-1)).when(flag(STAYED), F.col(flags_at(at)))
+        for at in numbers
+    }
+    whole = (value.otherwise(0).cast("bigint").alias(name) for name, value in taken.items())
+    return frame.select("*", *whole)
 
 
 def _stays_on_the_way(shared: Shared, fold: int) -> Column:
@@ -147,9 +163,10 @@ def at_fold(shared: Shared, number: int, lost: str | None = None) -> Column | No
     """
     if number not in shedding(shared):
         return None  # nor are rows dropped at a stream that it needs all of
-    stay = F.col(STAYED) & shared_stays(shared, number)
-    stay = stay if lost is None else stay & ~F.col(lost)
-    return F.when(F.col(ON), stay).otherwise(F.lit(True))
+    at, bit = way(number)
+    looked_up = number in shared.timed or is_sampled(shared.folds[number].kind)
+    taken = flag(bit, taken_at(at)) if looked_up else ~flag(ON) | flag(STAYED)
+    return taken if lost is None else taken & ~(flag(ON) & F.col(lost))
 
 
 def weight(keeps: Column, fold: Column) -> Column:
