@@ -39,12 +39,17 @@ class Machine:
     keep: float = 1.0
     at: float = 0.0
     batch: int = 0
+    lumps: float | None = None
+    waiting: float = 0.0
     responses: list[float] = field(default_factory=list)
     kept: list[float] = field(default_factory=list)
 
     def run(self, rate: float, batches: int) -> None:
         for _ in range(batches):
-            rows = rate * self.collected
+            rows = self.waiting + rate * self.collected
+            if self.lumps is not None:
+                whole = self.lumps * (rows // self.lumps)
+                rows, self.waiting = whole, rows - whole
             work = FIXED + rows * READ + rows * self.keep * COUNT
             self.seconds = work * self.slower
             self.at += self.seconds
@@ -96,6 +101,16 @@ def test_nothing_is_shed_that_fits(load: float) -> None:
     one.run(load * capacity(3.0), 60)
     assert min(one.kept[WARMUP:]) == 1.0
     assert max(one.responses[WARMUP:]) <= 3.0
+
+
+def test_rows_that_come_in_lumps_are_no_more_rows() -> None:
+    """A batch has nine of them, or ten: by that one alone, more would come than fits."""
+    one = machine(3.0)
+    rate = 0.93 * capacity(3.0)
+    one.lumps = rate / 8
+    one.run(rate, 120)
+    assert min(one.kept[WARMUP:]) == 1.0
+    assert max(one.responses[WARMUP:]) <= 1.1 * 3.0
 
 
 @pytest.mark.parametrize("load", [2.0, 3.0, 5.0])

@@ -47,8 +47,10 @@ ENOUGH, SLOW = 2 * WARM, 4
 FEW, LONG, MORE, TRIES = 4_000, 2.0, 1.8, 4
 """Rows a second that cost next to nothing; how many times as long a batch must take for it to be
 told what its rows cost; how many times more rows come until it does, how often that is tried."""
-LONGEST = 2.0
+LONGEST = 1.5
 """Times what a batch takes at the capacity: longer ones do not tell what rows cost there."""
+NO_HURRY = "1 hour"
+"""A target that is never missed."""
 NEARLY, TIMES, LEAST = 0.7, 6, 1e-7
 """The share of the capacity, and how many times that, at which it is measured what a dropped row
 costs; no row costs less than that, in seconds."""
@@ -123,8 +125,10 @@ class Overload:
 
         def looked(what: str, each: float, keep: float, length: float) -> list[dict[str, Any]]:
             self.say(what)
+            # All are kept while somebody looks whether they can be: that is part of what they cost.
+            how = {"latency": NO_HURRY} if keep == 1 else {"keep": keep}
             # Few would not come at all while they rise.
-            run = self._start("approximate", round(each), {"keep": keep}, 20 if each > FEW else 0)
+            run = self._start("approximate", round(each), how, 20 if each > FEW else 0)
             self._finish(run, length, batches=ENOUGH)
             return self.reports
 

@@ -29,7 +29,7 @@ _WAIT = 8  # batches until another query is opened: the work of the last one mus
 _PAUSE, _LONGEST = 10, 160  # batches for which one that had to go is not opened again
 _CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of the target: then one
 _TRIAL = 25  # is tried that is not believed to fit, and for so many batches the clock decides
-_FORGOTTEN = 40  # batches after which it is no longer known what a query cost: Java gets warm
+_FORGOTTEN = 80  # batches after which it is no longer known what a query cost: Java gets warm
 _SOON = 40  # batches after it was opened: it should not have been, and waits twice as long
 
 

@@ -28,6 +28,7 @@ from penstock.planning.keeping import OVER, Keeping, Moment
 from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
+from penstock.planning.rates import Rates
 from penstock.planning.reach import Came
 from penstock.planning.result import Planned
 from penstock.planning.taken import Filters, Work
@@ -36,7 +37,6 @@ from penstock.planning.workload import Workload
 ENOUGH = 0.01
 """The relative error, exceeded by one answer in a hundred, that need not be made smaller."""
 
-_RECENT = 3  # batches whose rows tell how many come, for a choice of queries that lasts
 _BELIEVED = 6  # batches until it is known what the machine can do
 _BEYOND = 2.0  # times the capacity: what is believed to take more alone is not tried
 _LONG = 10  # batches in all of which a tolerance must be out of reach, for a query to be closed
@@ -123,7 +123,7 @@ class Regulator:
             self.target, interval=self.interval, longest=1.0 if pieces else LONGEST
         )
         self._keeping, self._entrances = Keeping(), Entrances(self.graph, self.sampled)
-        self._recent: deque[tuple[Mapping[str, float], float]] = deque(maxlen=_RECENT)
+        self._rates = Rates()
         self._lasting: deque[float] = deque(maxlen=_LONG)
         self._steps = 0
 
@@ -139,8 +139,8 @@ class Regulator:
             ended: the batch that is ending.
             now: the statistics.
         """
-        load = self._workload(ended, now)
-        self._recent.append((ended.rows, ended.collected or ended.seconds))
+        self._rates.learn(ended.rows, ended.collected or ended.seconds)
+        load = self._workload(now, self._rates.lately if ended.collected else None)
         batch = self._batch(ended, now, load)
         admitted = self._control.step(batch)
         if not admitted.good and self.last is not None:
@@ -186,9 +186,7 @@ class Regulator:
         After a batch that was far too long it goes by the clock: what those that are kept take by
         the cost model is more in truth, and only so much of it fits.
         """
-        seconds = sum(took for _, took in self._recent)
-        rates = {n: sum(rows[n] for rows, _ in self._recent) / seconds for n in ended.rows}
-        load = self._workload(ended, now, rates)
+        load = self._workload(now, self._rates.lasting)
         capacity = max(admitted.lasting * at_once.total, 1e-9)
         self._lasting.append(at_once.total / max(1.0, admitted.overload or 1.0))
         if fits < 1:
@@ -234,12 +232,8 @@ class Regulator:
         by = sorted(work, key=lambda name: work[name] / load.queries[number[name]].weight)
         return {name: work[name] for name in by}
 
-    def _workload(
-        self, ended: Ended, now: Snapshot, rates: Mapping[str, float] | None = None
-    ) -> Workload:
+    def _workload(self, now: Snapshot, rates: Mapping[str, float] | None) -> Workload:
         known = Known.of(now, groups="all")
-        if rates is None and ended.collected:
-            rates = {name: rows / ended.collected for name, rows in ended.rows.items()}
         if rates is not None:
             known = known.at(rates)
         exact = {n: of for n, of in self.graph.queries.items() if n not in self.wants}
@@ -265,9 +259,11 @@ class Regulator:
         nominal = now.costs.fixed + rows * cost * share
         if ended.pace is not None:
             nominal = ended.pace * ended.seconds
+        lately = sum(self._rates.lately.values())
         return Batch(
             rows=rows,
-            collected=ended.collected,
+            # Rows may come in lumps: what counts is how many come in the long run.
+            collected=rows / lately if ended.collected and lately else ended.collected,
             seconds=ended.seconds,
             nominal=nominal,
             fixed=now.costs.fixed,
