@@ -29,6 +29,7 @@ KINDS: Final[Mapping[str, float]] = frozen(
     {
         "source": 0.2 * MICROSECOND,
         "taking": 0.3 * MICROSECOND,
+        "asking": 0.05 * MICROSECOND,
         "parse": 1 * MICROSECOND,
         "filter": 0.015 * MICROSECOND,
         "map": 0.06 * MICROSECOND,
@@ -94,6 +95,21 @@ def taking(stream: str) -> str:
     'packets, taken'
     """
     return f"{stream}, taken"
+
+
+def asking(stream: str) -> str:
+    """What it is called, as an operator of its own, to ask rows whether a query wants them.
+
+    Where some queries have their windows and others do not, each row is looked into, those that
+    then go included. Where all are dropped, or nothing is, no row is asked.
+
+    Args:
+        stream: its name.
+
+    >>> asking("packets")
+    'packets, asked'
+    """
+    return f"{stream}, asked"
 
 
 def default_prior(kinds: Mapping[str, str]) -> Prior:

@@ -54,6 +54,16 @@ def arriving(metric: str, number: int) -> str:
     return f"{metric}_s{number}"
 
 
+def staying(metric: str, number: int) -> str:
+    """The metric under which those rows of a stream are counted that stay where they enter.
+
+    Args:
+        metric: of the network.
+        number: of the stream, from 0 on.
+    """
+    return f"{metric}_k{number}"
+
+
 def counted(rows: DataFrame, metric: str) -> DataFrame:
     """The rows, which are counted under that name."""
     return rows.observe(metric, F.count(F.lit(1)).alias("rows"))

@@ -40,11 +40,13 @@ class Question:
         predicates: all of them must hold; none for any row.
         folds: the numbers of the folds, from 0 on, that want such rows.
         aggregates: those of these folds that want such rows.
+        sampled: whether one of these folds wants some of them for their random number.
     """
 
     predicates: tuple[str, ...]
     folds: tuple[int, ...]
     aggregates: tuple[Aggregate, ...] = ()
+    sampled: bool = True
 
     def holds(self, stays: Column) -> Column:
         """Whether a row is wanted.
@@ -76,7 +78,10 @@ def questions(folds: Sequence[Fold], source: Source) -> tuple[Question, ...]:
                 numbers, aggregates = found.setdefault(plain(feed), ({}, {}))
                 numbers[number] = None
                 aggregates |= dict.fromkeys(group.aggregates)
-    asked = tuple(Question(those, tuple(i), tuple(a)) for those, (i, a) in found.items())
+    asked = tuple(
+        Question(those, tuple(i), tuple(a), sampled=any(is_sampled(folds[n].kind) for n in i))
+        for those, (i, a) in found.items()
+    )
     worth = any(question.predicates for question in asked)
     # Who needs every row leaves nothing to ask.
     every = any(folds[i].kind == "exact" for q in asked if not q.predicates for i in q.folds)

@@ -6,7 +6,9 @@
     3     no                    -                       not at all
 
 A row that is dropped at once is not worth a count: how many came is known, and those that stayed
-are booked. A count on the rows themselves (`observe`) would end the code that Spark generates.
+are booked. A count on the rows themselves (`observe`) would end the code that Spark generates. (At
+the watermark it has ended in any case: there rows are counted that are dropped at random in a large
+batch, and only those are booked that are lost on the way to somebody; see `early`.)
 The groups are due as soon as the watermark moves, in the batch itself or a later one; so each says
 which batch it is of.
 """
@@ -14,12 +16,12 @@ which batch it is of.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from penstock.drops.kinds import is_sampled
 from penstock.engine.columns import BITS, bits
 from penstock.engine.flow import Flow
 from penstock.engine.frame import BOOK, COUNTING, DROPS, GROUP, PANE, STAYED, flag, flags_at, way
@@ -85,8 +87,11 @@ def booked(
         losses = ((i, lost[aggregate]) for i, aggregate in enumerate(aggregates))
         mask = bits([*losses, (BITS, flag(COUNTING))])
         name = f"{OURS}book_{number}"
-        # A batch that drops nothing has no books, and does not look at all this.
+        # A batch that drops nothing has no books, and does not look at all this; nor does a row
+        # that stays for all, and is counted already.
         kept = flag(DROPS) & flag(STAYED)
+        if source in shared.counted_at_entrance and all(branch.lost is None for branch in branches):
+            kept = kept & (flag(COUNTING) | ~stays_for_all(shared))
         flow.frame = flow.frame.select("*", F.when(kept, mask).otherwise(0).alias(name))
         least = 0 if not found else AT_STREAM
         found[number] = (F.col(name).bitwiseAND(F.lit(~least)) != 0, name)
@@ -100,9 +105,18 @@ def shared_stays(shared: Shared, fold: int) -> Column:
         shared: all aggregates.
         fold: its number, from 0 on.
     """
-    looked_up = fold in shared.timed or is_sampled(shared.folds[fold].kind)
     number, bit = way(fold)
-    return flag(bit, flags_at(number)) if looked_up else F.lit(True)
+    return flag(bit, flags_at(number)) if fold in shared.looked_up else F.lit(True)
+
+
+def stays_for_all(shared: Shared) -> Column:
+    """Which of the rows that stay at the stream also stay on the way to all folds."""
+    ways: dict[int, int] = {}
+    for fold in shared.looked_up:
+        number, bit = way(fold)
+        ways[number] = ways.get(number, 0) | 1 << bit
+    each = (F.col(flags_at(number)) == F.lit(mask).cast("bigint") for number, mask in ways.items())
+    return reduce(Column.__and__, each, F.lit(True))
 
 
 def group(place: int) -> Column:

@@ -31,7 +31,7 @@ from penstock.engine.tally import ONE_IN
 from penstock.network.operators import Source
 from penstock.sources.kafka import KEPT, Kafka
 
-_EARLY, _WANTS = f"{OURS}early", f"{OURS}wants"
+_EARLY, _WANTS, _KEPT = f"{OURS}early", f"{OURS}wants", f"{OURS}kept"
 NEVER = -1
 """The random number of a row that is never dropped: it is below every threshold."""
 
@@ -48,6 +48,9 @@ class Entrance:
         metric: the name under which rows are counted; None if Spark tells how many come.
         asked: what rows are asked besides their random number.
         timed: whether they are asked also in which windows they are.
+        kept: the name under which the rows that stay are counted, in batches that drop some here;
+            None for not at all. Spark's generated code ends at the watermark, so this is where a
+            count costs next to nothing.
     """
 
     source: Source
@@ -57,6 +60,7 @@ class Entrance:
     metric: str | None
     asked: Sequence[Question] = ()
     timed: bool = False
+    kept: str | None = None
 
     def rows(self) -> DataFrame:
         """The rows with their watermark, counted, and fewer of them in a large batch."""
@@ -66,7 +70,12 @@ class Entrance:
             return self._counted(plain)  # what is below its watermark is not ours
         if source.progress is not None:
             return self._counted(watermarked(plain, time, source.slack, source.progress))
-        return watermarked(self._fewer(plain), time, source.slack, None)
+        fewer = watermarked(self._fewer(plain), time, source.slack, None)
+        if self.kept is None:
+            return fewer
+        # Above the watermark: below, Spark would copy all rows once more to leave the column out.
+        counted = fewer.observe(self.kept, F.count_if(F.col(_KEPT)).alias("rows"))
+        return counted.select(*map(quoted, plain.columns))
 
     def _fewer(self, plain: DataFrame) -> DataFrame:
         source = self.source
@@ -102,6 +111,10 @@ class Entrance:
         early = mark["early"] & (F.spark_partition_id() >= 0)
         number = F.when(mark["early"], random_number(self.source, names))
         marked = rows.select("*", self.late.alias(MARK)).select("*", number.alias(CHANCE))
+        counted = []
+        if self.kept is not None:
+            marked = marked.select("*", F.coalesce(early & small, F.lit(False)).alias(_KEPT))
+            small, counted = F.col(_KEPT), [_KEPT]
         asked = self.asked if time is not None else ()
         if time is not None and asked and self.timed:
             t = F.unix_micros(F.col(quoted(time)))
@@ -109,7 +122,9 @@ class Entrance:
             wants = F.when(mark["early"], wants)
             marked = marked.select("*", wants.alias(_WANTS))
             # What the stream needs is what somebody wants: that is not looked up twice.
-            small = is_small(order, u, t) | (F.col(_WANTS) != 0)
+            sampled = any(question.sampled for question in asked)
+            small = is_small(order, u, t) if sampled else u == NEVER
+            small = (F.col(_WANTS) != 0) | small
 
         def left(of: DataFrame, stay: Column, *told: str) -> DataFrame:
             stays = F.when(early, stay | in_sample(u)).otherwise(F.lit(True)).alias(_EARLY)
@@ -118,21 +133,24 @@ class Entrance:
             return of.select(*rest, *told, stays).where(F.col(_EARLY)).drop(_EARLY)
 
         if not asked:
-            return left(marked, small)
+            return left(marked, small, *counted)
         # Few are asked for what is in them: a column that is asked for more than once is computed
         # for every row that comes so far.
-        told = [MARK, CHANCE, *([_WANTS] if self.timed else [])]
-        return left(left(marked, small, *told), self._wanted(mark, u))
+        told = [MARK, CHANCE, *counted, *([_WANTS] if self.timed else [])]
+        return left(left(marked, small, *told), self._wanted(mark, u), *counted)
 
     def _wanted(self, mark: Column, u: Column) -> Column:
         """Whether some query wants a row; one that is never dropped is not asked."""
         asked = []
         # Who wants any row is asked first: where it stays for that one, it is not looked into.
         for i, question in sorted(enumerate(self.asked), key=lambda one: bool(one[1].predicates)):
-            stays = u < below(mark, self.number, i)
+            ways = []
+            # Each look at what is told costs something, and a row that goes is asked all of it.
+            if question.sampled or not self.timed:
+                ways.append(u < below(mark, self.number, i))
             if self.timed:
-                stays |= F.col(_WANTS).bitwiseAND(F.lit(1 << i).cast("bigint")) != 0
-            asked.append(question.holds(stays))
+                ways.append(F.col(_WANTS).bitwiseAND(F.lit(1 << i).cast("bigint")) != 0)
+            asked.append(question.holds(reduce(Column.__or__, ways)))
         return reduce(Column.__or__, asked, u == NEVER)
 
 

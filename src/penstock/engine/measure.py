@@ -27,7 +27,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.moments import Answers
 from penstock.control.observation import Flow, Observation
-from penstock.control.prior import Prior, taking
+from penstock.control.prior import Prior, asking, taking
 from penstock.control.statistics import Statistics
 from penstock.drops.arrays import Flags
 from penstock.engine.backlog import backlog
@@ -107,6 +107,7 @@ class Measure:
         self._next_look = self.clock() + EVERY  # nothing is learnt while Java warms up
         self.kinds = {names[one]: kind(one) for one in graph.operators}
         self.kinds |= {taking(source.name): "taking" for source in self._taking}
+        self.kinds |= {asking(source.name): "asking" for source in self._asking}
         streams = [source.name for source in graph.sources]
         self.statistics = Statistics(self.kinds, streams, list(graph.queries))
 
@@ -114,6 +115,11 @@ class Measure:
     def _taking(self) -> list[Source]:
         """The streams whose rows cost something to be taken in, whoever wants them."""
         return list(self.part.shared.rows) if self.part.shared_sheds else []
+
+    @cached_property
+    def _asking(self) -> list[Source]:
+        """The streams whose rows are asked by their time whether a query wants them."""
+        return [source for source in self._taking if self.part.asks_times(source)]
 
     @property
     def due(self) -> bool:
@@ -233,6 +239,9 @@ class Measure:
             )
         for source in self._taking:
             flows[taking(source.name)] = Flow(out[source], out[source])
+        for source in self._asking:
+            asked = rows[source.name] * self._share_asked(source, report)
+            flows[asking(source.name)] = Flow(asked, asked)
         at = datetime.fromisoformat(str(report["timestamp"])).timestamp()
         seconds = report["durationMs"].get("triggerExecution", 0) / 1000
         return Observation(
@@ -245,6 +254,25 @@ class Measure:
             operators=flows if dropped is not None else {},
             queries=self._answers(),
         )
+
+    def _share_asked(self, source: Source, report: Mapping[str, Any]) -> float:
+        """The share of its rows that were asked what is in them.
+
+        They are where a query is kept that has filters; not where one is kept that has none, for
+        then all stay.
+        """
+        left = self.kept.get(report["batchId"])
+        if not left:
+            return 0.0
+        some = [
+            (bool(question.predicates), share_kept(left[one], report))
+            for question in self.part.asked[source]
+            for one in question.aggregates
+            if one in left
+        ]
+        with_filters = max((share for filters, share in some if filters), default=0.0)
+        without = max((share for filters, share in some if not filters), default=0.0)
+        return with_filters * (1 - without)
 
     def _rows_in(
         self, one: Operator, rows: Mapping[str, float], out: Mapping[Operator, float], lost: Lost

@@ -39,7 +39,7 @@ _ORDER = f"drops: boolean, below: bigint, since: bigint, needed: boolean, {_FLAG
 _REST = f"keeps: array<double>, windows: array<struct<{_FLAGS}>>"
 TYPE = f"struct<batch: bigint, on: boolean, folds: array<struct<{_ORDER}>>, {_REST}>"
 _FIELDS = dict(part.split(": ") for part in _ORDER.split(", "))
-_SAMPLED = ("below", "since")
+_SAMPLED, _ALL = ("below", "since"), "all"
 _WANTS = {
     "wants_from": "bigint",
     "wants_until": "bigint",
@@ -127,7 +127,7 @@ def top_fields(asking: Asking, sampled: Sequence[int], timed: Sequence[int] = ()
         timed: the numbers of the folds that look up which rows stay by their time.
     """
     fields = ["batch: bigint", "on: boolean"]
-    fields += [f"{name}_of_{fold}: bigint" for fold in sampled for name in _SAMPLED]
+    fields += [f"{name}_of_{fold}: bigint" for fold in (*sampled, _ALL) for name in _SAMPLED]
     for i in range(len(_cut(timed))):
         fields += [f"{_at_folds(name, i)}: {of}" for name, of in _WANTS.items()]
     for i, questions in enumerate(asking):
@@ -154,6 +154,8 @@ def top_row(
     """What is told of the batch, of its folds and of the streams."""
     row: list[Any] = [orders.batch, not orders.counts_only]
     row += [getattr(orders.folds[fold], name) for fold in sampled for name in _SAMPLED]
+    row.append(min((orders.folds[fold].below for fold in sampled), default=ALL))
+    row.append(max((orders.folds[fold].since for fold in sampled), default=EVER))
     for some in _cut(timed):
         row += wants([orders.folds[fold] for fold in some])
     drops = orders.at_streams
@@ -286,6 +288,14 @@ def _bits(wants: Sequence[Column], t: Column) -> Column:
 def at_fold(mark: Column, number: int) -> dict[str, Column]:
     """The order of a fold whose rows are dropped at random, as `is_small` takes it."""
     return {name: mark[f"{name}_of_{number}"] for name in _SAMPLED}
+
+
+def at_all(mark: Column) -> dict[str, Column]:
+    """The order by which a row stays for all folds whose rows are dropped at random.
+
+    Where all of them keep the same share, whoever stays for one stays for all: two looks tell.
+    """
+    return {name: mark[f"{name}_of_{_ALL}"] for name in _SAMPLED}
 
 
 def below(mark: Column, stream: int, question: int) -> Column:

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from penstock.drops.kinds import AnswerKind, Approximate, is_sampled
 from penstock.engine import shed
-from penstock.engine.arrivals import arriving, block_of, is_as_read, rows_by_stream
-from penstock.engine.asking import Question, questions
+from penstock.engine.arrivals import arriving, block_of, is_as_read, rows_by_stream, staying
+from penstock.engine.asking import Question, knows_before_parsing, questions
 from penstock.engine.books import Place, places
 from penstock.engine.columns import window_time
 from penstock.engine.early import Entrance
@@ -29,7 +29,8 @@ from penstock.engine.kinds import kinds_of_rows
 from penstock.engine.level_above import above_all
 from penstock.engine.operators import built
 from penstock.engine.passing import Levels, on_windows
-from penstock.engine.results import data_of, source_with_watermark
+from penstock.engine.results import data_of, rows_of, source_with_watermark
+from penstock.engine.schema import own_watermark
 from penstock.engine.set_valued import SetValued
 from penstock.engine.shared import Shared
 from penstock.engine.shed_groups import grouped_answers
@@ -112,7 +113,14 @@ class Part:
         }
         tally = Tally(self.metric, len(self.aggregates), self.counted) if self.metric else None
         return Shared(
-            self.aggregates, wanted, rows, self.late, tally, self.folding, self.kinds_of_rows
+            self.aggregates,
+            wanted,
+            rows,
+            self.late,
+            tally,
+            self.folding,
+            self.kinds_of_rows,
+            [source for source in taken if self._counts(source)],
         )
 
     def rows_read(self, report: Mapping[str, Any]) -> dict[str, float]:
@@ -132,7 +140,32 @@ class Part:
         sampled = all(map(is_sampled, kinds))
         metric = None if as_read or self.metric is None else arriving(self.metric, number)
         asked, timed = self.asked[source], self.asks_times(source)
-        return Entrance(source, number, self.late, sampled, metric, asked, timed).rows()
+        kept = staying(self.metric or "", number) if self._counts(source) else None
+        return Entrance(source, number, self.late, sampled, metric, asked, timed, kept).rows()
+
+    def _counts(self, source: Source) -> bool:
+        """Whether the rows of a stream that stay are counted before the watermark.
+
+        All that is dropped is dropped at random there, before any query is asked; of what stays for
+        its time, or is not parsed yet, the books tell.
+        """
+        of_ours = self.ordered and self.metric is not None and self.late is not None
+        plain = source.event_time is not None and source.progress is None
+        if not (of_ours and plain and all(map(is_sampled, self.kinds_of_rows.values()))):
+            return False
+        rows = rows_of(source)
+        ours = rows.isStreaming and own_watermark(rows, source.event_time or "") is None
+        return ours and not knows_before_parsing(source)
+
+    @cached_property
+    def counting(self) -> dict[Source, str]:
+        """Streams whose rows that stay are counted before the watermark → the metric."""
+        numbered = enumerate(self.shared.rows)
+        return {
+            source: staying(self.metric or "", number)
+            for number, source in numbered
+            if source in self.shared.counted_at_entrance
+        }
 
     @cached_property
     def asked(self) -> dict[Source, tuple[Question, ...]]:

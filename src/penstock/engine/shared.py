@@ -13,7 +13,7 @@ that tells how many pass each operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -65,6 +65,8 @@ class Shared:
         together: numbers of groups that are folded together (`looked`).
         kinds: what may become of the rows of aggregates (`kinds_of_rows`); those that are not
             named keep all of theirs.
+        counted_at_entrance: the streams whose rows that stay are counted before the watermark, in
+            large batches that drop some.
     """
 
     aggregates: Sequence[Aggregate]
@@ -74,6 +76,7 @@ class Shared:
     tally: Tally | None
     together: Sequence[Sequence[int]] = ()
     kinds: Mapping[Aggregate, str] = field(default_factory=dict)
+    counted_at_entrance: Collection[Source] = ()
 
     @cached_property
     def number(self) -> dict[Aggregate, int]:
@@ -121,6 +124,12 @@ class Shared:
         by_window = [i for i, fold in enumerate(self.folds) if fold.kind in ("subset", PER_GROUP)]
         on = [{base(feed) for feed in fold.feeds} for fold in self.folds]
         return [i for i in by_window if any(on[i] & on[j] for j in range(len(on)) if j != i)]
+
+    @cached_property
+    def looked_up(self) -> list[int]:
+        """The numbers of the folds of which it is looked up for each row whether it stays."""
+        sampled = (i for i, fold in enumerate(self.folds) if is_sampled(fold.kind))
+        return sorted({*sampled, *self.timed})
 
     @property
     def weighted(self) -> bool:

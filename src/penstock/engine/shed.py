@@ -42,8 +42,8 @@ from penstock.engine.frame import (
     way,
 )
 from penstock.engine.groups import ROWS
-from penstock.engine.orders import at_fold as order_of
 from penstock.engine.orders import (
+    at_all,
     at_stream,
     bit_of,
     is_dropped,
@@ -53,6 +53,7 @@ from penstock.engine.orders import (
     staying,
     stays,
 )
+from penstock.engine.orders import at_fold as order_of
 from penstock.engine.step import quoted
 from penstock.engine.watermark import known_late
 from penstock.network.operators import Source
@@ -91,9 +92,12 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     stayed = is_small(order, u, t)
     if not at_random:
         stayed = stays(order, u, t) | is_kept_warm(mark["early"], u)
+    counting = drops & order["drops"]
+    if source in shared.counted_at_entrance:
+        counting = counting & ~mark["early"]  # they are counted where they enter
     conditions = {
         STAYED: F.when(looked, stayed).otherwise(F.lit(True)),
-        COUNTING: drops & order["drops"],
+        COUNTING: counting,
         DROPS: drops,
         ON: drops & mark["on"],
     }
@@ -107,19 +111,24 @@ def entering(shared: Shared, source: Source, frame: DataFrame, number: int) -> D
     if shared.approximates:
         found[KEEPS] = mark["orders"]["keeps"]
     ways: dict[int, list[tuple[int, Column]]] = {}
-    for fold in shedding(shared):
-        if fold in shared.timed or is_sampled(shared.folds[fold].kind):
-            at, bit = way(fold)
-            stays_there = F.when(looked, _stays_on_the_way(shared, fold)).otherwise(F.lit(True))
-            ways.setdefault(at, []).append((bit, stays_there))
+    for fold in shared.looked_up:
+        at, bit = way(fold)
+        ways.setdefault(at, []).append((bit, _stays_on_the_way(shared, fold)))
+    # Where all keep the same share, who stays for all is not asked for each.
+    asked = looked if shared.timed else looked & ~is_small(at_all(mark), u, t)
+
+    def going(some: list[tuple[int, Column]]) -> Column:
+        every = F.lit(sum(1 << bit for bit, _ in some)).cast("bigint")
+        return F.when(asked, bits(some)).otherwise(every)
+
     # What is told is never handed from one piece of code to the next: where it ends, all of it
     # would be copied with every row.
     numbers = list(ways)
     while len(ways) > 1:
         at = next(iter(ways))
-        frame = frame.select("*", bits(ways.pop(at)).alias(flags_at(at))).drop(MARK)
+        frame = frame.select("*", going(ways.pop(at)).alias(flags_at(at))).drop(MARK)
         frame = apart(frame).select("*", shared.late.alias(MARK))
-    found |= {flags_at(at): bits(some) for at, some in ways.items()}
+    found |= {flags_at(at): going(some) for at, some in ways.items()}
     rest = [quoted(name) for name in frame.columns if name not in (MARK, AT, *by_time)]
     frame = frame.select(*rest, *(value.alias(name) for name, value in found.items()))
     stay = flag(STAYED)
@@ -164,8 +173,8 @@ def at_fold(shared: Shared, number: int, lost: str | None = None) -> Column | No
     if number not in shedding(shared):
         return None  # nor are rows dropped at a stream that it needs all of
     at, bit = way(number)
-    looked_up = number in shared.timed or is_sampled(shared.folds[number].kind)
-    taken = flag(bit, taken_at(at)) if looked_up else ~flag(ON) | flag(STAYED)
+    found = number in shared.looked_up
+    taken = flag(bit, taken_at(at)) if found else ~flag(ON) | flag(STAYED)
     return taken if lost is None else taken & ~(flag(ON) & F.col(lost))
 
 

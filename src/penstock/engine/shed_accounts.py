@@ -43,7 +43,11 @@ class ShedAccounts:
     def __post_init__(self) -> None:
         known = self.part.places
         for report in self.reports:
-            metrics = report.get("observedMetrics", {}).get(self.part.metric, {})
+            observed = report.get("observedMetrics", {})
+            for source, metric in self.part.counting.items():
+                rows = observed.get(metric, {}).get("rows") or 0
+                self._stayed[report["batchId"] % BATCHES, source] += rows
+            metrics = observed.get(self.part.metric, {})
             for entry in metrics.get(BOOKED) or ():
                 batch, place = placed(entry["group"], len(known))
                 source, aggregates = known[place]

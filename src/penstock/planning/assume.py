@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from penstock.control.checks import known as is_known
-from penstock.control.prior import taking
+from penstock.control.prior import asking, taking
 from penstock.network.graph import Graph
 from penstock.network.operators import Aggregate, Operator, Source, inputs, kind
 from penstock.network.settings import QuerySettings
@@ -47,7 +47,7 @@ def workload(
     names = list(graph.names.values())
     streams = [source.name for source in graph.sources]
     is_known("stream", known.rates, streams)
-    told = [*names, *map(taking, streams)]
+    told = [*names, *map(taking, streams), *map(asking, streams)]
     is_known("operator", {**known.costs, **known.selectivities}, told)
     is_known("query", known.hardness, graph.queries)
     guesses = Guesses()

@@ -24,7 +24,8 @@ from penstock.planning.taken import Filters, Work
 _ROOM = 0.9  # of the capacity: what is opened must fit with so much,
 _FIT = 0.95  # what stays when some have to go with so much,
 OVER = 1.05  # and what stays anyway is only looked at when it takes more than this,
-_AT_ONCE = 1.25  # twice in a row, or more than this once
+_AT_ONCE = 1.25  # twice in a row, or more than this once,
+_SETTLED, _HELD = 1.6, 3  # or than this where so many batches in a row were in time with it
 _WAIT = 8  # batches until another query is opened: the work of the last one must be seen first
 _PAUSE, _LONGEST = 10, 160  # batches for which one that had to go is not opened again
 _CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of the target: then one
@@ -45,8 +46,10 @@ class Moment:
         dropped: names of those whose windows are dropped so far.
         barred: names of those that are not opened now, unless all fit.
         pressed: whether there was too much already one batch ago.
+        settled: whether what is kept was in time for some batches: the clock knows best.
         trial: name of one that is opened though it is not believed to fit; None for none.
         filters: what rows are asked where they enter.
+        asking: what it costs to ask them, as in `Work`.
         fits: the share of what is kept that fits by the clock, after a batch that was far too long;
             1 if there was none.
     """
@@ -57,9 +60,11 @@ class Moment:
     dropped: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
     pressed: bool = False
+    settled: bool = False
     trial: str | None = None
     filters: Filters = field(default_factory=dict)
     fits: float = 1.0
+    asking: Mapping[str, float] = field(default_factory=dict)
 
 
 def due(standings: Mapping[str, Standing]) -> list[str]:
@@ -119,7 +124,7 @@ def _staying(
 ) -> list[int]:
     """Those of the queries that are kept now that stay, and those that must come."""
     asked = work.load.queries
-    limit = capacity * (OVER if moment.pressed else _AT_ONCE)
+    limit = capacity * (_SETTLED if moment.settled else OVER if moment.pressed else _AT_ONCE)
     if set(must) <= set(now) and work.of(now) <= limit:
         return list(now)
     kept: list[int] = []
@@ -141,6 +146,7 @@ class Keeping:
     pressed: bool = False
     trial: str | None = None
     _calm: int = 0
+    _held: int = 0
     _late: int = 0
     _ends: int = 0
     _seen: dict[str, int] = field(default_factory=dict)
@@ -156,6 +162,11 @@ class Keeping:
         if self._step < self._wait:
             return self.dropped
         return frozenset(n for n in self.dropped if self._step < self._until.get(n, 0))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last batches were in time with what is kept now."""
+        return self._held >= _HELD and len(self.dropped) > 0
 
     def look(
         self,
@@ -184,6 +195,7 @@ class Keeping:
         if lateness is None:
             return
         self._calm = self._calm + 1 if lateness < _EARLY else 0
+        self._held = self._held + 1 if lateness <= 1 else 0
         self._late = self._late + 1 if lateness > 1 else 0
         if self.trial is not None:
             if self._late or self._step >= self._ends:
@@ -208,6 +220,8 @@ class Keeping:
             over: whether those that are kept take more than lasts.
         """
         self._step += 1
+        if dropped != self.dropped:
+            self._held = 0
         for name in self.dropped - dropped:
             self._opened[name] = self._step
             self._wait = self._step + _WAIT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from penstock.planning.asked import Window
@@ -27,7 +28,7 @@ class Kept:
         self, load: Workload, queries: Sequence[int], others: Sequence[int], moment: Moment
     ) -> None:
         self._load, self._queries, self._moment = load, tuple(queries), moment
-        self._work = Work(load, tuple(others), moment.filters)
+        self._work = Work(load, tuple(others), moment.filters, moment.asking)
 
     def for_load(self, needed: float) -> Dropped:
         """The drops of the queries that are not kept, if so much is to be saved.
@@ -38,7 +39,7 @@ class Kept:
         free = [n for n in self._queries if n in self._options]
         held = [n for n in self._queries if n not in self._options]
         all_of_it = self._work.of(self._queries)
-        work = Work(self._load, (*self._work.others, *held), self._moment.filters)
+        work = replace(self._work, others=(*self._work.others, *held))
         kept = [*chosen(work, free, all_of_it - max(0.0, needed), self._moment), *held]
         found, left = [], self._queries
         for n in free:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
 from penstock.control.batches import LONGEST, SeamlessBatches
+from penstock.control.prior import asking, taking
 from penstock.control.snapshot import Snapshot
 from penstock.drops.standing import Standing
 from penstock.network.graph import Graph
@@ -190,11 +191,11 @@ class Regulator:
         capacity = max(admitted.lasting * at_once.total, 1e-9)
         self._lasting.append(at_once.total / max(1.0, admitted.overload or 1.0))
         if fits < 1:
-            capacity = max(min(capacity, fits * self._work_of_kept(load)), 1e-9)
+            capacity = max(min(capacity, fits * self._work_of_kept(load, now)), 1e-9)
         short = max(admitted.share * load.total, 1e-9)
         late = None if ended.response is None else ended.response / self.target
         timed = now.costs.batches > 0
-        alone = self._alone(load, ended.standings)
+        alone = self._alone(load, now, ended.standings)
         beyond = {name for name, work in alone.items() if work > _BEYOND * capacity}
         self._keeping.look(late, list(alone), beyond=beyond, timed=timed)
         moment = Moment(
@@ -203,10 +204,12 @@ class Regulator:
             ended.standings,
             self._keeping.dropped,
             self._keeping.barred,
-            self._keeping.pressed,
-            self._keeping.trial,
-            self.filters,
-            fits,
+            pressed=self._keeping.pressed,
+            settled=self._keeping.settled,
+            trial=self._keeping.trial,
+            filters=self.filters,
+            fits=fits,
+            asking=self._asking(now),
         )
         made = self._planned(
             admitted, replace(load, capacity=short), lambda some: plan(some, moment)
@@ -214,19 +217,30 @@ class Regulator:
         assert made.planned is not None  # noqa: S101 - it was planned
         found = made.planned.plan
         dropped = {name for drop in found.windows for name in drop.queries} | {*found.closed}
-        over = made.planned.after > capacity * OVER and self._keeping.trial is None
+        # What is in time stays, be it that by the costs it is a little too much.
+        in_time = late is not None and late <= 1
+        over = made.planned.after > capacity * OVER and self._keeping.trial is None and not in_time
         self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
         return made
 
-    def _work_of_kept(self, load: Workload) -> float:
+    def _asking(self, now: Snapshot) -> dict[str, float]:
+        """What takes in rows that are asked → what it costs to ask one."""
+        costs = now.costs.per_row
+        streams = [source.name for source in self.graph.sources]
+        return {taking(name): costs[asking(name)] for name in streams if asking(name) in costs}
+
+    def _work(self, load: Workload, now: Snapshot) -> Work:
+        return Work(load, filters=self.filters, asking=self._asking(now))
+
+    def _work_of_kept(self, load: Workload, now: Snapshot) -> float:
         """The work of all queries but those whose windows are dropped."""
         gone = self._keeping.dropped
         kept = [n for n, query in enumerate(load.queries) if query.name not in gone]
-        return float(load.work[load.streams].sum()) + Work(load, filters=self.filters).of(kept)
+        return float(load.work[load.streams].sum()) + self._work(load, now).of(kept)
 
-    def _alone(self, load: Workload, names: Iterable[str]) -> dict[str, float]:
+    def _alone(self, load: Workload, now: Snapshot, names: Iterable[str]) -> dict[str, float]:
         """Queries and the work that each takes alone, the least for its weight first."""
-        of = Work(load, filters=self.filters)
+        of = self._work(load, now)
         number = {query.name: n for n, query in enumerate(load.queries)}
         work = {name: of.of([number[name]]) for name in names}
         by = sorted(work, key=lambda name: work[name] / load.queries[number[name]].weight)

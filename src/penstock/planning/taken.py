@@ -34,11 +34,13 @@ class Work:
         load: the network.
         others: the numbers of queries that are there in any case.
         filters: of the aggregates of streams whose rows are asked; elsewhere all are taken in.
+        asking: name of what takes in the rows of a stream → seconds to ask a row what is in it.
     """
 
     load: Workload
     others: tuple[int, ...] = ()
     filters: Filters = field(default_factory=dict)
+    asking: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, queries: Iterable[int]) -> float:
         """The work for these queries and the others, without what the streams cost.
@@ -53,6 +55,9 @@ class Work:
             if needed[node] and asked is not None:
                 share = covered((what, part) for x, what, part in asked if needed[x])
                 total -= float(load.work[node]) * (1 - share)
+                if share < 1:  # if all stay for one of them, none is looked into
+                    asking = self.asking.get(load.nodes[node].name, 0.0)
+                    total += asking * float(load.rows_in[node])
         return total
 
     @cached_property
