@@ -173,6 +173,7 @@ def test_what_windows_take_in_is_what_was_ordered(dropping: Ran) -> None:
     assert taken["all"] == 0
     assert 0 <= taken["rare"] <= 0.4 * ROWS  # by one row in 64, of which none may be rare
     assert last.operators["packets, taken"].rows_in < 0.4 * ROWS  # those, and one in 64
+    assert last.operators["packets, asked"].rows_in == pytest.approx(ROWS)
 
 
 def test_who_asks_and_who_does_not(spark: SparkSession, tmp_path: Path) -> None:

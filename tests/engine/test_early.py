@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import penstock as ps
 from penstock.engine import orders, shedder
-from penstock.engine.tally import ONE_IN
+from penstock.engine.books import placed
+from penstock.engine.tally import BOOKED, ONE_IN
 from tests.engine.streams import SECOND, START, Files
 from tests.engine.test_shedding import PACKETS, balanced, delivered, start
 
@@ -120,6 +121,43 @@ def test_the_drop_stands_below_the_watermark(behind: Shed) -> None:
     mark = next(i for i, line in enumerate(lines) if "EventTimeWatermark" in line)
     assert any("early" in line for line in lines[mark + 1 :])
     assert not any("early" in line for line in lines[:mark])
+
+
+def sampled(spark: SparkSession, folder: Path) -> ps.NetworkRun:
+    """Two queries that keep the same share of their rows."""
+    packet = ps.stream(ordered(spark, folder), event_time="ts", identity="number", name="packets")
+    asked = {
+        "every": packet.window("10 s").by("host").agg(n=ps.count()).approximate(),
+        "big": packet.where("size >= 300").window("10 s").agg(b=ps.sum("size")).approximate(),
+    }
+    run = start(asked, folder / "run", Found(), keep=0.3)
+    run.wait()
+    balanced(run, asked)
+    return run
+
+
+def booked(run: ps.NetworkRun) -> set[int]:
+    """The batches of which rows are in the books."""
+    part, progress = run.parts[0].part, run.parts[0].run.progress
+    assert part is not None
+    metrics = (report.get("observedMetrics", {}).get(part.metric, {}) for report in progress)
+    entries = (entry for one in metrics for entry in one.get(BOOKED) or ())
+    return {placed(entry["group"], len(part.places))[0] for entry in entries}
+
+
+def test_rows_that_stay_for_all_are_counted_at_the_watermark_and_not_booked(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_books = sampled(spark, tmp_path / "books")
+    monkeypatch.setattr(shedder, "LARGE", 1)
+    by_count = sampled(spark, tmp_path / "count")
+    assert booked(by_books) >= set(range(BATCHES))
+    # That batches are large is told with the progress of the first, after the second has begun.
+    assert not booked(by_count) - {0, 1}
+    # The same rows stay, whoever counts them.
+    assert by_count.accounts["every"]["shed_at_stream"] > BATCHES * ROWS // 2
+    for name, accounts in by_books.accounts.items():
+        assert by_count.accounts[name] == accounts
 
 
 def test_one_row_in_sixty_four_tells_the_time(

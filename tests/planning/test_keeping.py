@@ -1,5 +1,6 @@
 """Which queries are kept now: they fit, nobody waits longer than tolerated, and few change."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -132,6 +133,30 @@ def test_rows_are_taken_in_for_those_that_are_kept():
     assert Work(load, (0,), asked).of([1]) == pytest.approx(0.05)
     assert Work(load, filters=asked).of([]) == 0
     assert Work(load).of([1]) == pytest.approx(0.1)  # nobody asks: all are
+
+
+def test_rows_are_asked_what_is_in_them_where_some_are_kept_and_some_are_not():
+    load = network([0.0, 0.0], [0.5, 1.0])
+    asked, costs = {"q0": ("a",), "q1": ()}, {taking("packets"): 0.03}
+    assert Work(load, (), asked, costs).of([0]) == pytest.approx(0.05 + 0.03)
+    assert Work(load, (), asked, costs).of([]) == 0  # none is looked at
+    # One that wants every row leaves nothing to ask.
+    assert Work(load, (), asked, costs).of([1]) == Work(load, (), asked, costs).of([0, 1])
+    assert Work(load, (), asked, costs).of([1]) == pytest.approx(0.1)
+
+
+def test_what_was_in_time_for_some_batches_is_not_dropped_for_what_it_is_believed_to_cost():
+    load, keeping = network([0.3, 0.5]), Keeping(dropped=frozenset({"q1"}))
+    for _ in range(3):
+        assert not keeping.settled
+        keeping.look(0.9, ["q0", "q1"])
+        keeping.note(frozenset({"q1"}), over=False)
+    assert keeping.settled
+    moment = Moment(standings=standings(load), dropped=frozenset({"q1"}))
+    assert kept(load, moment, 0.3) == set()  # 0.4 are 1.33 times as much
+    assert kept(load, replace(moment, settled=True), 0.3) == {"q0"}
+    keeping.look(1.1, ["q0", "q1"])
+    assert not keeping.settled
 
 
 def test_a_plan_at_a_moment_drops_a_query_or_keeps_it():

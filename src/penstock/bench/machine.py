@@ -27,12 +27,15 @@ class Machine:
         kept: seconds of a row.
         dropped: seconds of a row that is dropped, reading included.
         fixed: seconds of a batch besides its rows, where these are many; as unloaded if None.
+        asked: seconds of a dropped row that is asked before what is in it, as it is where some
+            queries have their windows and others do not; as dropped if None.
     """
 
     unloaded: float
     kept: float
     dropped: float
     fixed: float | None = None
+    asked: float | None = None
 
     @property
     def target(self) -> float:
@@ -51,10 +54,20 @@ class Machine:
         fixed = self.unloaded if self.fixed is None else self.fixed
         return (best - fixed) / (best * self.kept)
 
-    def least_shed(self, load: float) -> float:
-        """The least share of rows that has to go."""
-        x = self.dropped / self.kept
-        return max(0.0, 1 - (1 / load - x) / (1 - x))
+    def least_shed(self, load: float, *, asked: bool = False) -> float:
+        """The least share of rows that has to go.
+
+        Args:
+            load: in multiples of the capacity.
+            asked: whether rows are asked what is in them before they go.
+
+        >>> machine = Machine(1.0, 1e-6, 0.0, asked=0.25e-6)
+        >>> machine.least_shed(2.0), round(machine.least_shed(2.0, asked=True), 2)
+        (0.5, 0.67)
+        """
+        dropped = self.asked if asked and self.asked is not None else self.dropped
+        x = dropped / self.kept
+        return min(1.0, max(0.0, 1 - (1 / load - x) / (1 - x)))
 
     def max_gap(self, load: float, overlap: int) -> int:
         """B, for a load to be possible: of each row's windows one in B + 1 stays, with its rows.
@@ -66,7 +79,7 @@ class Machine:
         >>> Machine(1.0, 1e-6, 1e-7).max_gap(5.0, overlap=12)
         107
         """
-        left = 1 - self.least_shed(load)
+        left = 1 - self.least_shed(load, asked=True)
         return max(overlap, math.ceil(overlap / left) - 1) if left > 0 else _MOST
 
     def values(self) -> dict[str, float]:
@@ -76,6 +89,7 @@ class Machine:
             "fixed_s": round(self.unloaded if self.fixed is None else self.fixed, 3),
             "kept_us": round(self.kept * 1e6, 3),
             "dropped_us": round(self.dropped * 1e6, 3),
+            "asked_us": round((self.dropped if self.asked is None else self.asked) * 1e6, 3),
             "capacity": round(self.capacity),
             "target_s": round(self.target, 2),
         }

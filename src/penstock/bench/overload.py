@@ -7,7 +7,8 @@ no rows and with many, which are all kept, or all dropped.
 
     capacity    rows a second for which batches that take d* = target / 1.95 suffice
     shed        the share of rows that no query got
-    least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one
+    least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one: with subset
+                answers each row is asked first what is in it, and x is what that costs, too
     max_gap     B: what one window in B + 1 has of the rows can just be kept at the highest load
     not given   of the rows that each query asked for, the share that it did not get; a row may be
                 kept for one and dropped on the way to another that needs fewer
@@ -54,6 +55,11 @@ NO_HURRY = "1 hour"
 NEARLY, TIMES, LEAST = 0.7, 6, 1e-7
 """The share of the capacity, and how many times that, at which it is measured what a dropped row
 costs; no row costs less than that, in seconds."""
+RARE, ASKED = "web_large", (1.0, 2.5)
+"""The query that is kept, and how many times the same rate, while it is measured what it costs to
+ask a row what is in it."""
+_MOST_OF_IT = 0.95
+"""Of what a kept row costs, a dropped one costs no more."""
 WARM_LOAD = 3.0
 """In multiples of the capacity, while Java gets warm with dropping."""
 SETTLE = 50
@@ -149,7 +155,33 @@ class Overload:
             looked("what a row costs that is dropped", times * full, NOTHING, LOOKED // 2)
             for times in (1, TIMES)
         ]
-        return Machine(seconds(few), kept, min(line(drops)[1], 0.95 * kept), fixed)
+        dropped = min(line(drops)[1], _MOST_OF_IT * kept)
+        asked = self._asked(full, kept, dropped)
+        return Machine(seconds(few), kept, dropped, fixed, asked)
+
+    def _asked(self, rate: float, kept: float, dropped: float) -> float:
+        """Seconds of a row that is asked what is in it and goes: all but one query have no windows.
+
+        Args:
+            rate: packets a second that can be kept.
+            kept: seconds of a row that is kept.
+            dropped: of one that is dropped and not asked.
+        """
+        drop = {name: 1.0 for name in WORKLOAD if name != RARE}
+        self.max_gap = 100 * OVERLAP
+
+        def looked(what: str, times: float, length: float) -> list[dict[str, Any]]:
+            self.say(what)
+            run = self._start("subset", round(times * rate), {"drop": drop}, 20)
+            self._finish(run, length, batches=ENOUGH)
+            return self.reports
+
+        looked("warming up with rows that are asked what is in them", ASKED[-1], WARMING)
+        what = "what a row costs that is asked, and dropped"
+        runs = [looked(what, times, LOOKED // 2) for times in ASKED]
+        share = Truth(self.spark, round(rate)).asked[RARE]
+        each = (line(runs)[1] - share * kept) / (1 - share)
+        return min(max(each, dropped), _MOST_OF_IT * kept)
 
     def warm(self, machine: Machine, kind: str, length: float) -> None:
         """Lets Java get warm with dropping: it compiles for minutes, at first on a whole core.
@@ -184,7 +216,7 @@ class Overload:
         times = measured.responses(None if mode == "on" else self.ended)
         truth = Truth(self.spark, rate)
         shed = measured.shed()
-        least = machine.least_shed(load)
+        least = machine.least_shed(load, asked=kind == "subset")
         found: dict[str, Any] = {
             "load": load,
             "target_s": round(target, 2),
