@@ -14,7 +14,7 @@ import penstock as ps
 from penstock.bench import feed
 from penstock.bench.checked import checked
 from penstock.bench.feed import Truth, attributes
-from penstock.bench.machine import Machine, line, line_near, seconds
+from penstock.bench.machine import Machine, line, line_near, off, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 from penstock.engine.shed_accounts import SHED_ACCOUNTS
 
@@ -99,6 +99,24 @@ def test_the_least_that_has_to_go() -> None:
     # What is left is just what can be done: kept rows, and dropped ones.
     kept = 1 - machine.least_shed(3.0)
     assert 3 * (kept * 4e-6 + (1 - kept) * 4e-7) == pytest.approx(4e-6)
+
+
+def test_batches_that_vary_leave_room_for_fewer_rows() -> None:
+    steady = Machine(unloaded=0.5, kept=4e-6, dropped=4e-7)
+    assert steady.response(steady.capacity) == pytest.approx(steady.target, rel=0.01)
+    before = steady.capacity
+    for share in (0.05, 0.1, 0.2):
+        reports = [
+            {"numInputRows": n, "durationMs": {"triggerExecution": 1000 * (0.5 + 4e-6 * n) * some}}
+            for n in (50_000, 100_000, 150_000)
+            for some in (1 - share, 1, 1 + share) * 3
+        ]
+        apart = off(reports, 0.5, 4e-6)
+        assert set(np.round(apart, 9)) == {1 - share, 1, 1 + share}
+        varying = Machine(0.5, 4e-6, 4e-7, off=apart)
+        assert varying.capacity < before
+        assert varying.response(varying.capacity) == pytest.approx(varying.target, rel=0.01)
+        before = varying.capacity
 
 
 def test_rows_of_blocks_are_counted_as_rows(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,10 +1,23 @@
-"""What this machine can do: seconds of a batch = unloaded + cost · rows."""
+"""What this machine can do: seconds of a batch = fixed + cost · rows, more or less.
+
+The capacity is what can all be kept within the target, for 95 % of the rows. Batches as long as d*
+would do if each took as long as the line says. They do not: one that takes longer finds more rows
+when the next one begins. So batches are drawn one after the other, each as far off the line as one
+that was measured, for ever more rows a second.
+
+    seconds │        ∙                    response of a row = what was left of the batch in which
+            │   ∙   ─── line              it came + its own batch
+            │ ∙───∙
+            │───
+            └─────────── rows
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +27,9 @@ from penstock.control.whole import theil_sen
 
 _MOST = 1000
 """B where nothing can be kept."""
+_DRAWN, _PARTS, _HALVINGS = 1_000, 100, 20
+"""Batches that are drawn, response times in each, and how often rates are halved."""
+_SHARE = 0.95
 WARM = 5
 """Batches of a run before it counts."""
 
@@ -29,6 +45,8 @@ class Machine:
         fixed: seconds of a batch besides its rows, where these are many; as unloaded if None.
         asked: seconds of a dropped row that is asked before what is in it, as it is where some
             queries have their windows and others do not; as dropped if None.
+        off: what batches took of which all was kept, in multiples of what the line says; none if
+            they all take as long as that.
     """
 
     unloaded: float
@@ -36,6 +54,7 @@ class Machine:
     dropped: float
     fixed: float | None = None
     asked: float | None = None
+    off: tuple[float, ...] = ()
 
     @property
     def target(self) -> float:
@@ -47,12 +66,40 @@ class Machine:
         """Seconds that batches may take one after the other, for the target to be held."""
         return self.target / (1 + Q)
 
-    @property
+    @cached_property
     def capacity(self) -> float:
         """Rows a second that can all be kept within the target."""
         best = self.best
         fixed = self.unloaded if self.fixed is None else self.fixed
-        return (best - fixed) / (best * self.kept)
+        most = (best - fixed) / (best * self.kept)
+        if not self.off or self.response(most) <= self.target:
+            return most
+        low, high = 0.0, most
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.response(middle) <= self.target else (low, middle)
+        return low
+
+    def response(self, rate: float) -> float:
+        """The 95th percentile of response times if all rows are kept, in seconds.
+
+        Args:
+            rate: rows in a second.
+        """
+        fixed = self.unloaded if self.fixed is None else self.fixed
+        drawn = np.random.default_rng(0).choice(np.array(self.off or (1.0,)), _DRAWN)
+        took, period = np.empty(_DRAWN), self.best
+        periods = np.empty(_DRAWN)
+        for n, off in enumerate(drawn.tolist()):
+            periods[n] = period
+            # If ever more rows come than can be kept, it is enough to know that it is too long.
+            took[n] = period = min((fixed + self.kept * rate * period) * off, 10 * self.target)
+        waited = np.outer(periods, (np.arange(_PARTS) + 0.5) / _PARTS)
+        times = (waited + took[:, np.newaxis]).ravel()
+        # Rows that came in a longer time are more.
+        order = np.argsort(times)
+        rows = np.cumsum(np.repeat(periods, _PARTS)[order])
+        return float(times[order][np.searchsorted(rows, _SHARE * rows[-1])])
 
     def least_shed(self, load: float, *, asked: bool = False) -> float:
         """The least share of rows that has to go.
@@ -129,6 +176,17 @@ def line_near(runs: Iterable[Iterable[Mapping[str, Any]]], longest: float) -> tu
     rows, took = np.array(some).T
     fixed, slope = theil_sen(rows, took)
     return max(0.0, fixed), max(0.0, slope)
+
+
+def off(reports: Iterable[Mapping[str, Any]], fixed: float, kept: float) -> tuple[float, ...]:
+    """What batches took, in multiples of what the line says.
+
+    Args:
+        reports: of the batches.
+        fixed: seconds of a batch besides its rows.
+        kept: of a row.
+    """
+    return tuple(took / (fixed + kept * rows) for rows, took in _warm(reports))
 
 
 def _warm(reports: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:

@@ -5,7 +5,8 @@ the batch that took them was delivered: Spark says which seconds of the schedule
 when it ended. What a batch costs, and a row, kept or dropped, comes from runs before: with next to
 no rows and with many, which are all kept, or all dropped.
 
-    capacity    rows a second for which batches that take d* = target / 1.95 suffice
+    capacity    rows a second that can all be kept, with 95 % of them in time: batches take
+                target / 1.95 then, and a little less because they vary (`machine`)
     shed        the share of rows that no query got
     least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one: with subset
                 answers each row is asked first what is in it, and x is what that costs, too
@@ -31,7 +32,7 @@ from penstock.bench.arrived import Measured, lost
 from penstock.bench.beside import Beside, other_work
 from penstock.bench.checked import Checked, checked
 from penstock.bench.feed import BLOCK, RAMP, SLACK, Feed, Truth, begin
-from penstock.bench.machine import WARM, Machine, line, line_near, seconds
+from penstock.bench.machine import WARM, Machine, line, line_near, off, seconds
 from penstock.bench.packets import START, WORKLOAD, ours
 from penstock.engine.network_run import NetworkRun
 
@@ -147,8 +148,13 @@ class Overload:
             runs.append(looked("what a row costs where there are more", rate, 1.0, LOOKED))
         most = LONGEST * Machine(seconds(few), LEAST, 0.0).best
         fixed, kept = line_near([few, *runs], most)
+        # What counts is what batches take there; far from it rows may cost something else.
+        full = Machine(seconds(few), max(kept, LEAST), 0.0, fixed).capacity
+        runs.append(looked("what batches take at the capacity", full, 1.0, LOOKED))
+        fixed, kept = line_near([few, *runs], most)
         kept = max(kept, LEAST)
-        full = NEARLY * Machine(seconds(few), kept, 0.0, fixed).capacity
+        apart = off(runs[-1], fixed, kept)
+        full = NEARLY * Machine(seconds(few), kept, 0.0, fixed, off=apart).capacity
         looked("warming up with rows that are dropped", TIMES * full, NOTHING, WARMING)
         # With next to no answers a batch takes less time, whatever its rows cost.
         drops = [
@@ -157,7 +163,7 @@ class Overload:
         ]
         dropped = min(line(drops)[1], _MOST_OF_IT * kept)
         asked = self._asked(full, kept, dropped)
-        return Machine(seconds(few), kept, dropped, fixed, asked)
+        return Machine(seconds(few), kept, dropped, fixed, asked, apart)
 
     def _asked(self, rate: float, kept: float, dropped: float) -> float:
         """Seconds of a row that is asked what is in it and goes: all but one query have no windows.
