@@ -27,12 +27,14 @@ class Standing:
         held: whether one of those must stay, whatever is planned.
         slide: from one window to the next, in seconds.
         length: of a window, in seconds.
+        flows: whether rows that come now are in a window that stays.
     """
 
     left: int
     held: bool
     slide: float
     length: float
+    flows: bool = True
 
     @property
     def deadline(self) -> float:
@@ -56,12 +58,16 @@ def standing(state: Decisions, target: Target, *, newest: int, until: int) -> St
     0
     >>> standing(some, target, newest=35, until=55).held
     True
+    >>> standing(some, target, newest=35, until=55).flows
+    False
     """
     window, gap = target.window, target.max_gap
     first, last = first_wid(newest, window), last_of(until, target)
     opens = state.first_open(window)
     first = max(first if opens is None else max(first, opens), last - SPAN)
     marks = Marks(first - gap - 1, max(first, last) + 1, state.runs(target.name))
+    now = range(first, max(first, last_of(newest, target) + 1))
+    flows = not marks.all(now)
     held, missing = False, 0
     for w in range(first, last + 1):
         one = range(w, w + 1)
@@ -71,4 +77,4 @@ def standing(state: Decisions, target: Target, *, newest: int, until: int) -> St
         elif not marks.all(one):
             held, missing = True, 0
     length = window.range or window.period or window.slide
-    return Standing(max(0, gap - missing), held, window.slide / 1e6, length / 1e6)
+    return Standing(max(0, gap - missing), held, window.slide / 1e6, length / 1e6, flows)

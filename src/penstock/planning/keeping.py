@@ -10,6 +10,13 @@ already before others, for a window that is given up half way was work for nothi
 not been answered for long comes before all: of those that must have a window before B are missing,
 the last moment to begin is found from the last deadline backwards, so that they come one by one.
 
+Whether one fits that was opened is only seen when its rows come, with its next window that has lost
+none. Until then no other is opened; and if it is too much then, it is this one that goes:
+
+    opened ─► … ─► its rows come ─► in time for long: it stays, and another may come
+                                 └► too late: it goes, and for a while none comes with which
+                                    as many rows, or more, would be taken in
+
 Tatbul and Zdonik, VLDB 2006, §2.3: the largest total share of answers; here at every moment.
 """
 
@@ -32,6 +39,11 @@ _CALM, _EARLY = 10, 0.8  # batches in a row that took less than this share of th
 _TRIAL = 25  # is tried that is not believed to fit, and for so many batches the clock decides
 _FORGOTTEN = 80  # batches after which it is no longer known what a query cost: Java gets warm
 _SOON = 40  # batches after it was opened: it should not have been, and waits twice as long
+_NEW = 25  # batches with its rows: if there is too much, it is for the one that was opened last
+_FORESEEN, _TWICE, _SURELY = 1.05, 2, 1.25  # times the target, twice in a row, or once
+_UNSEEN = 120  # batches for which its rows are waited for
+_LIMITED, _NEARLY = 40, 0.95  # batches for which so many of the rows that were too much are, too
+_HALF = 0.5  # of what is kept fits, or more: the smallest of them stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ class Moment:
         asking: what it costs to ask them, as in `Work`.
         fits: the share of what is kept that fits by the clock, after a batch that was far too long;
             1 if there was none.
+        closing: names of those that go because they were opened last, and there is too much.
     """
 
     ratio: float = 1.0
@@ -65,6 +78,7 @@ class Moment:
     filters: Filters = field(default_factory=dict)
     fits: float = 1.0
     asking: Mapping[str, float] = field(default_factory=dict)
+    closing: frozenset[str] = frozenset()
 
 
 def due(standings: Mapping[str, Standing]) -> list[str]:
@@ -94,6 +108,10 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         moment: what else it goes by.
     """
     asked = work.load.queries
+    if moment.closing:
+        must = set(due(moment.standings))
+        stay = {q.name for q in asked} - moment.dropped - (moment.closing - must)
+        return [n for n in queries if asked[n].name in stay]
     tried = [n for n in queries if asked[n].name == moment.trial]
     if tried:
         # What it takes is not known, or it would not be tried: the clock says whether it fits.
@@ -101,15 +119,16 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         both = {*chosen(work, rest, capacity, replace(moment, trial=None)), *tried}
         return [n for n in queries if n in both]
     number = {asked[n].name: n for n in queries}
-    alone = {n: work.of([n]) / asked[n].weight for n in queries}
-    cheap = sorted(queries, key=lambda n: (alone[n], n))
+    cheap = work.cheapest(queries)
     now = [n for n in cheap if asked[n].name not in moment.dropped]
     must = [number[name] for name in due(moment.standings) if name in number]
     kept = _staying(work, now, must, capacity, moment)
     if moment.fits < 1:
         # Some have to go, whatever they are believed to cost, and none comes.
         most = int(moment.fits * len(now))
-        return [n for n in queries if n in {*kept[:most], *(n for n in kept if n in must)}]
+        least = now[:1] if len(now) > 1 and moment.fits >= _HALF else []
+        stay = {*(kept[:most] or least), *(n for n in kept if n in must)}
+        return [n for n in queries if n in stay]
     if work.of(queries) <= _FIT * capacity:
         return list(queries)
     for n in cheap:
@@ -155,18 +174,45 @@ class Keeping:
     _opened: dict[str, int] = field(default_factory=dict)
     _pause: dict[str, int] = field(default_factory=dict)
     _until: dict[str, int] = field(default_factory=dict)
+    _flowing: dict[str, int] = field(default_factory=dict)
+    _limit: float = 0.0
+    _limited: int = 0
+    _life: int = 0
+    _heavy: frozenset[str] = frozenset()
+    _foreseen: int = 0
 
     @property
     def barred(self) -> frozenset[str]:
         """The queries that are not opened now."""
         if self._step < self._wait:
             return self.dropped
-        return frozenset(n for n in self.dropped if self._step < self._until.get(n, 0))
+        paused = (n for n in self.dropped if self._step < self._until.get(n, 0))
+        return frozenset(paused) | (self._heavy & self.dropped)
+
+    @property
+    def new(self) -> frozenset[str]:
+        """The queries that were opened last: if there is too much now, it is for them."""
+        opened = self._opened.keys() - self.dropped
+        return frozenset(n for n in opened if self._step - self._flowing.get(n, self._step) < _NEW)
+
+    @property
+    def tested(self) -> bool:
+        """Whether rows of those that were opened last have come."""
+        return bool(self.new & self._flowing.keys())
 
     @property
     def settled(self) -> bool:
         """Whether the last batches were in time with what is kept now."""
         return self._held >= _HELD and len(self.dropped) > 0
+
+    def foreseen(self, lateness: float) -> bool:
+        """Whether it is clear that what is kept now is too much; one batch may be an accident.
+
+        Args:
+            lateness: the response time of the next batch over its target, as it is expected.
+        """
+        self._foreseen = self._foreseen + 1 if lateness > _FORESEEN else 0
+        return self._foreseen >= _TWICE or lateness > _SURELY
 
     def look(
         self,
@@ -175,6 +221,8 @@ class Keeping:
         *,
         beyond: Container[str] = (),
         timed: bool = True,
+        flows: Container[str] | None = None,
+        adds: Mapping[str, float] | None = None,
     ) -> None:
         """Tries a query if response times have been far below the target for long.
 
@@ -189,7 +237,12 @@ class Keeping:
             beyond: those that are believed to take far more than there is, each alone; they are
                 tried only while nothing is known of what any query costs, or none is kept.
             timed: whether batches tell by now what queries cost.
+            flows: names of those whose rows come now; None for all that are kept.
+            adds: of each that is not kept, the rows a second that are taken in if it is, too.
         """
+        self._see(flows)
+        limit = _NEARLY * self._limit if self._step < self._limited else 0.0
+        self._heavy = frozenset(n for n, rows in (adds or {}).items() if limit and rows >= limit)
         if timed:
             self._seen |= dict.fromkeys((n for n in cheapest if n not in self.dropped), self._step)
         if lateness is None:
@@ -212,16 +265,32 @@ class Keeping:
             self.trial = next(free, None)
             self._ends, self._calm = self._step + _TRIAL, 0
 
-    def note(self, dropped: frozenset[str], *, over: bool) -> None:
+    def _see(self, flows: Container[str] | None) -> None:
+        """Notes whose rows come, and waits with all else for those of one that was opened."""
+        for name in self._opened.keys() - self.dropped - self._flowing.keys():
+            if flows is None or name in flows:
+                self._flowing[name] = self._step
+            elif self._step < self._opened[name] + _UNSEEN:
+                self._wait = max(self._wait, self._step + _WAIT)
+                if name == self.trial:
+                    self._ends = self._step + _TRIAL
+
+    def note(self, dropped: frozenset[str], *, over: bool, taken: float = 0.0) -> None:
         """What was chosen.
 
         Args:
             dropped: names of the queries whose windows are dropped from now on.
             over: whether those that are kept take more than lasts.
+            taken: rows a second that were taken in with those that were kept so far.
         """
         self._step += 1
-        if dropped != self.dropped:
-            self._held = 0
+        if taken > 0 and self.tested and self.new & dropped:
+            again = self._step < self._limited + self._life
+            self._life = min(_LONGEST, 2 * self._life) if again else _LIMITED
+            self._limit = min(taken, self._limit) if self._step < self._limited else taken
+            self._limited = self._step + self._life
+        for name in dropped:
+            self._flowing.pop(name, None)
         for name in self.dropped - dropped:
             self._opened[name] = self._step
             self._wait = self._step + _WAIT

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.control.admitted import Admitted
 from penstock.control.batch import Batch
-from penstock.control.batches import LONGEST, SeamlessBatches
+from penstock.control.batches import LONGEST, Q, SeamlessBatches
 from penstock.control.prior import asking, taking
 from penstock.control.snapshot import Snapshot
 from penstock.drops.standing import Standing
@@ -190,14 +190,21 @@ class Regulator:
         load = self._workload(now, self._rates.lasting)
         capacity = max(admitted.lasting * at_once.total, 1e-9)
         self._lasting.append(at_once.total / max(1.0, admitted.overload or 1.0))
-        if fits < 1:
-            capacity = max(min(capacity, fits * self._work_of_kept(load, now)), 1e-9)
         short = max(admitted.share * load.total, 1e-9)
         late = None if ended.response is None else ended.response / self.target
         timed = now.costs.batches > 0
         alone = self._alone(load, now, ended.standings)
         beyond = {name for name, work in alone.items() if work > _BEYOND * capacity}
-        self._keeping.look(late, list(alone), beyond=beyond, timed=timed)
+        flows = {name for name, one in ended.standings.items() if one.flows}
+        taken, adds = self._taken(load, now, ended.standings)
+        self._keeping.look(late, list(alone), beyond=beyond, timed=timed, flows=flows, adds=adds)
+        closing = frozenset[str]()
+        late_soon = self._keeping.foreseen(self._next_response(ended, now) / self.target)
+        if self._keeping.tested and (fits < 1 or late_soon):
+            closing, fits = self._keeping.new, 1.0
+            self._keeping.trial = None
+        if fits < 1:
+            capacity = max(min(capacity, fits * self._work_of_kept(load, now)), 1e-9)
         moment = Moment(
             capacity / short,
             max(self._lasting) / short,
@@ -210,6 +217,7 @@ class Regulator:
             filters=self.filters,
             fits=fits,
             asking=self._asking(now),
+            closing=closing,
         )
         made = self._planned(
             admitted, replace(load, capacity=short), lambda some: plan(some, moment)
@@ -220,8 +228,28 @@ class Regulator:
         # What is in time stays, be it that by the costs it is a little too much.
         in_time = late is not None and late <= 1
         over = made.planned.after > capacity * OVER and self._keeping.trial is None and not in_time
-        self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over)
+        self._keeping.note(frozenset(dropped & ended.standings.keys()), over=over, taken=taken)
         return made
+
+    def _next_response(self, ended: Ended, now: Snapshot) -> float:
+        """The response time of the next batch, if a row takes as long as in this one."""
+        rows, period = sum(ended.rows.values()), ended.seconds + ended.overhead
+        if not rows:
+            return 0.0
+        rate = sum(self._rates.lasting.values())
+        fixed = min(now.costs.fixed / self.headroom, ended.seconds)
+        takes = fixed + (ended.seconds - fixed) * rate * period / rows
+        return Q * period + takes + ended.overhead
+
+    def _taken(
+        self, load: Workload, now: Snapshot, names: Iterable[str]
+    ) -> tuple[float, dict[str, float]]:
+        """Rows a second taken in for the queries that are kept, and with each of the others too."""
+        of, gone = self._work(load, now), self._keeping.dropped
+        number = {query.name: n for n, query in enumerate(load.queries)}
+        kept = [n for name, n in number.items() if name not in gone]
+        more = {name: of.rows([*kept, number[name]]) for name in names if name in gone}
+        return of.rows(kept), more
 
     def _asking(self, now: Snapshot) -> dict[str, float]:
         """What takes in rows that are asked → what it costs to ask one."""
@@ -243,8 +271,8 @@ class Regulator:
         of = self._work(load, now)
         number = {query.name: n for n, query in enumerate(load.queries)}
         work = {name: of.of([number[name]]) for name in names}
-        by = sorted(work, key=lambda name: work[name] / load.queries[number[name]].weight)
-        return {name: work[name] for name in by}
+        by = of.cheapest(number[name] for name in work)
+        return {load.queries[n].name: work[load.queries[n].name] for n in by}
 
     def _workload(self, now: Snapshot, rates: Mapping[str, float] | None) -> Workload:
         known = Known.of(now, groups="all")

@@ -60,6 +60,38 @@ class Work:
                     total += asking * float(load.rows_in[node])
         return total
 
+    def cheapest(self, queries: Iterable[int]) -> list[int]:
+        """Queries in order: those first that take in the fewest rows for their weight, alone.
+
+        How many rows one takes in is known; what they cost is believed, and only decides among
+        those that take in as many.
+
+        Args:
+            queries: their numbers.
+        """
+        asked = self.load.queries
+        each = {
+            n: (self.rows([n]) / asked[n].weight, self.of([n]) / asked[n].weight) for n in queries
+        }
+        return sorted(each, key=lambda n: (*each[n], n))
+
+    def rows(self, queries: Iterable[int]) -> float:
+        """The rows a second that are taken in for these queries and the others.
+
+        Args:
+            queries: their numbers.
+        """
+        load = self.load
+        needed = load.spread(dict.fromkeys([*queries, *self.others], 1.0)) > 0
+        total = 0.0
+        for node, asked in self._taking.items():
+            if needed[node]:
+                share = 1.0
+                if asked is not None:
+                    share = covered((what, part) for x, what, part in asked if needed[x])
+                total += share * float(load.rows_in[node])
+        return total
+
     @cached_property
     def _taking(self) -> dict[int, list[tuple[int, frozenset[str], float]] | None]:
         """Node that takes rows in → the aggregates that ask: number, filters, share of rows."""
