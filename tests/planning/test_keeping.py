@@ -114,6 +114,70 @@ def test_a_query_that_had_to_go_waits_and_each_time_longer():
     assert keeping.barred == {"a"}  # the work of b has to be seen first
 
 
+def test_no_other_is_opened_before_the_rows_of_the_last_one_have_come():
+    keeping = Keeping(dropped=frozenset({"a", "b"}))
+    keeping.look(0.5, ["a", "b"], flows=())
+    keeping.note(frozenset({"b"}), over=False)  # a is opened, and its next window is not yet here
+    for _ in range(30):
+        keeping.look(0.5, ["a", "b"], flows=())
+        keeping.note(frozenset({"b"}), over=False)
+        assert keeping.barred == {"b"}
+        assert keeping.new == {"a"}
+        assert not keeping.tested
+    waited = 0
+    while "b" in keeping.barred:
+        keeping.look(0.9, ["a", "b"], flows={"a"})
+        keeping.note(frozenset({"b"}), over=False)
+        waited += 1
+        assert keeping.tested
+    assert 5 < waited < 20  # its work has to be seen
+    for _ in range(30):
+        keeping.look(0.9, ["a", "b"], flows={"a"})
+        keeping.note(frozenset({"b"}), over=False)
+    assert not keeping.new  # from now on it is one of those that are there
+
+
+def test_what_is_too_much_goes_for_the_one_that_was_opened_last():
+    load = network([0.3, 0.5, 0.4])
+    moment = Moment(standings=standings(load), dropped=frozenset({"q1"}))
+    closing = replace(moment, closing=frozenset({"q0"}))
+    assert kept(load, moment, 2.0) == {"q0", "q1", "q2"}
+    assert kept(load, closing, 2.0) == {"q2"}
+    # One that is due stays.
+    late = standings(load, q0=Standing(0, False, 10.0, 60.0))
+    assert kept(load, replace(closing, standings=late), 2.0) == {"q0", "q2"}
+
+
+def test_as_many_rows_as_were_too_much_are_not_tried_again_soon():
+    def tried(keeping, rows):
+        """Opens q, which is too much when its rows come; how long no other of so many is opened."""
+        for flows in ((), (), {"a"}, {"a"}):
+            keeping.look(0.9, ["a", "b"], flows=flows)
+            keeping.note(frozenset({"b", "c"}), over=False, taken=100.0)
+        assert keeping.foreseen(1.3)
+        keeping.note(frozenset({"a", "b", "c"}), over=False, taken=100.0)
+        waits = 0
+        while waits < 500:
+            keeping.look(0.9, ["a", "b"], flows=(), adds={"a": 50.0, "b": rows, "c": 50.0})
+            if "b" not in keeping.barred:
+                return waits
+            keeping.note(frozenset({"a", "b", "c"}), over=False)
+            waits += 1
+        return waits
+
+    keeping = Keeping(dropped=frozenset({"a", "b", "c"}))
+    few = tried(keeping, 60.0)
+    keeping = Keeping(dropped=frozenset({"a", "b", "c"}))
+    many = [tried(keeping, 100.0) for _ in range(2)]
+    assert few < 10 < many[0] < many[1]
+
+
+def test_one_batch_that_is_late_may_be_an_accident():
+    keeping = Keeping()
+    assert [keeping.foreseen(x) for x in (1.1, 1.0, 1.1, 1.1)] == [False, False, False, True]
+    assert Keeping().foreseen(1.3)
+
+
 def test_filters_that_ask_for_more_pass_no_others():
     tcp, web = conjuncts(["protocol = 'TCP'"]), conjuncts(["protocol  = 'TCP' AND port = 80"])
     assert covered([(tcp, 0.6), (web, 0.2)]) == pytest.approx(0.6)
@@ -143,6 +207,20 @@ def test_rows_are_asked_what_is_in_them_where_some_are_kept_and_some_are_not():
     # One that wants every row leaves nothing to ask.
     assert Work(load, (), asked, costs).of([1]) == Work(load, (), asked, costs).of([0, 1])
     assert Work(load, (), asked, costs).of([1]) == pytest.approx(0.1)
+
+
+def test_the_cheapest_take_in_the_fewest_rows_for_their_weight():
+    load = network([0.1, 0.0, 0.3], [1.0, 0.5, 0.25])
+    asked = {"q0": (), "q1": ("a",), "q2": ("a", "b")}
+    work = Work(load, filters=asked)
+    assert [work.rows([n]) for n in range(3)] == pytest.approx([1.0, 0.5, 0.25])
+    assert work.rows([1, 2]) == pytest.approx(0.5)
+    assert work.cheapest(range(3)) == [2, 1, 0]
+    heavy = replace(load.queries[0], weight=8.0)
+    assert Work(replace(load, queries=(heavy, *load.queries[1:])), filters=asked).cheapest(
+        range(3)
+    ) == [0, 2, 1]
+    assert Work(load).cheapest(range(3)) == [1, 2, 0]  # all are taken in: what they cost decides
 
 
 def test_what_was_in_time_for_some_batches_is_not_dropped_for_what_it_is_believed_to_cost():

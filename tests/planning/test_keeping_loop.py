@@ -354,3 +354,28 @@ def test_what_it_costs_to_ask_rows_is_learnt(seed):
     one.run(2.0 * CAPACITY, 240)
     assert p95(one.responses[begin:]) <= 1.1 * TARGET
     assert float(np.mean(one.kept[begin:])) >= most_kept(2.0, one.asks) - 0.6
+
+
+class Unsteady(Machine):
+    """One that is held up for a moment once in a while."""
+
+    def step(self, rate):
+        self.slower = 1.35 if self.random.random() < 0.03 else 1.0
+        super().step(rate)
+
+
+@pytest.mark.parametrize(("load", "least"), [(2.0, 0.8), (3.0, 0.0), (5.0, 0.0)])
+def test_queries_that_are_far_too_much_are_not_tried_again_and_again(load, least):
+    """With rows that cost a third of a kept one to ask, next to nothing fits at five times."""
+    held, kept = [], []
+    for seed in range(3):
+        one = Unsteady(seed=seed, max_gap=1000, noise=0.06, asks=0.15e-6)
+        while one.now < 90:
+            one.step(load * CAPACITY * min(1.0, max(one.now, 1.0) / 40))
+        begin = len(one.responses)
+        one.run(load * CAPACITY, 300)
+        held.append(p95(one.responses[begin:]) / TARGET)
+        kept.append(float(np.mean(one.kept[begin:])))
+    assert float(np.mean(held)) <= 1.05
+    assert max(held) <= 1.1
+    assert float(np.mean(kept)) >= least

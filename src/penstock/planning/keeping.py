@@ -43,6 +43,8 @@ _NEW = 25  # batches with its rows: if there is too much, it is for the one that
 _FORESEEN, _TWICE, _SURELY = 1.05, 2, 1.25  # times the target, twice in a row, or once
 _UNSEEN = 120  # batches for which its rows are waited for
 _LIMITED, _NEARLY = 40, 0.95  # batches for which so many of the rows that were too much are, too
+_KNOWN, _ABOUT = 160, 1.1  # batches for which as many rows as were in time are believed to be so
+_FAR = 4.0  # times as many: no query is tried with which so many would be taken in
 _HALF = 0.5  # of what is kept fits, or more: the smallest of them stays
 
 
@@ -65,6 +67,8 @@ class Moment:
         fits: the share of what is kept that fits by the clock, after a batch that was far too long;
             1 if there was none.
         closing: names of those that go because they were opened last, and there is too much.
+        proven: rows a second that were taken in a short while ago, and all was in time: as many may
+            be taken in again at once. Of more, one query is opened at a time.
     """
 
     ratio: float = 1.0
@@ -79,6 +83,7 @@ class Moment:
     fits: float = 1.0
     asking: Mapping[str, float] = field(default_factory=dict)
     closing: frozenset[str] = frozenset()
+    proven: float = 0.0
 
 
 def due(standings: Mapping[str, Standing]) -> list[str]:
@@ -131,10 +136,13 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
         return [n for n in queries if n in stay]
     if work.of(queries) <= _FIT * capacity:
         return list(queries)
+    opened = 0
     for n in cheap:
         free = n not in kept and asked[n].name not in moment.barred
-        if free and work.of([*kept, n]) <= _ROOM * capacity:
+        known = free and work.rows([*kept, n]) <= _ABOUT * moment.proven
+        if known or (free and not opened and work.of([*kept, n]) <= _ROOM * capacity):
             kept.append(n)
+            opened += asked[n].name in moment.dropped
     return [n for n in queries if n in kept]
 
 
@@ -180,6 +188,8 @@ class Keeping:
     _life: int = 0
     _heavy: frozenset[str] = frozenset()
     _foreseen: int = 0
+    _proven: float = 0.0
+    _since: int = 0
 
     @property
     def barred(self) -> frozenset[str]:
@@ -194,6 +204,11 @@ class Keeping:
         """The queries that were opened last: if there is too much now, it is for them."""
         opened = self._opened.keys() - self.dropped
         return frozenset(n for n in opened if self._step - self._flowing.get(n, self._step) < _NEW)
+
+    @property
+    def proven(self) -> float:
+        """Rows a second that were taken in a short while ago, and all was in time."""
+        return self._proven if self._step - self._since < _KNOWN else 0.0
 
     @property
     def tested(self) -> bool:
@@ -223,6 +238,7 @@ class Keeping:
         timed: bool = True,
         flows: Container[str] | None = None,
         adds: Mapping[str, float] | None = None,
+        taken: float = 0.0,
     ) -> None:
         """Tries a query if response times have been far below the target for long.
 
@@ -239,6 +255,7 @@ class Keeping:
             timed: whether batches tell by now what queries cost.
             flows: names of those whose rows come now; None for all that are kept.
             adds: of each that is not kept, the rows a second that are taken in if it is, too.
+            taken: rows a second that are taken in for those that are kept.
         """
         self._see(flows)
         limit = _NEARLY * self._limit if self._step < self._limited else 0.0
@@ -250,6 +267,8 @@ class Keeping:
         self._calm = self._calm + 1 if lateness < _EARLY else 0
         self._held = self._held + 1 if lateness <= 1 else 0
         self._late = self._late + 1 if lateness > 1 else 0
+        if self._held >= _HELD and not self.new and taken >= self.proven:
+            self._proven, self._since = taken, self._step
         if self.trial is not None:
             if self._late or self._step >= self._ends:
                 self.trial = None
@@ -261,7 +280,13 @@ class Keeping:
                 long_ago = self._step - (_LONGEST if far else _FORGOTTEN)
                 return (none or not far) and self._seen.get(name, long_ago) <= long_ago
 
-            free = (n for n in cheapest if n in self.dropped - self.barred and forgotten(n))
+            most = _FAR * self.proven
+
+            def near(name: str) -> bool:
+                return not most or (adds or {}).get(name, 0.0) <= most
+
+            closed = (n for n in cheapest if n in self.dropped - self.barred)
+            free = (n for n in closed if forgotten(n) and near(n))
             self.trial = next(free, None)
             self._ends, self._calm = self._step + _TRIAL, 0
 
@@ -284,7 +309,8 @@ class Keeping:
             taken: rows a second that were taken in with those that were kept so far.
         """
         self._step += 1
-        if taken > 0 and self.tested and self.new & dropped:
+        accident = taken <= _ABOUT * self.proven  # as many were in time
+        if taken > 0 and self.tested and self.new & dropped and not accident:
             again = self._step < self._limited + self._life
             self._life = min(_LONGEST, 2 * self._life) if again else _LIMITED
             self._limit = min(taken, self._limit) if self._step < self._limited else taken
@@ -297,5 +323,6 @@ class Keeping:
         for name in dropped - self.dropped:
             soon = self._step - self._opened.get(name, -_SOON) < _SOON
             pause = min(_LONGEST, 2 * self._pause.get(name, _PAUSE)) if soon else _PAUSE
-            self._pause[name], self._until[name] = pause, self._step + pause
+            self._pause[name] = pause
+            self._until[name] = self._step + (0 if accident and self._proven else pause)
         self.dropped, self.pressed = dropped, over

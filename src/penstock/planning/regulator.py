@@ -197,7 +197,9 @@ class Regulator:
         beyond = {name for name, work in alone.items() if work > _BEYOND * capacity}
         flows = {name for name, one in ended.standings.items() if one.flows}
         taken, adds = self._taken(load, now, ended.standings)
-        self._keeping.look(late, list(alone), beyond=beyond, timed=timed, flows=flows, adds=adds)
+        self._keeping.look(
+            late, list(alone), beyond=beyond, timed=timed, flows=flows, adds=adds, taken=taken
+        )
         closing = frozenset[str]()
         late_soon = self._keeping.foreseen(self._next_response(ended, now) / self.target)
         if self._keeping.tested and (fits < 1 or late_soon):
@@ -218,6 +220,7 @@ class Regulator:
             fits=fits,
             asking=self._asking(now),
             closing=closing,
+            proven=self._keeping.proven,
         )
         made = self._planned(
             admitted, replace(load, capacity=short), lambda some: plan(some, moment)
