@@ -10,6 +10,7 @@ no rows and with many, which are all kept, or all dropped.
     shed        the share of rows that no query got
     least shed  1 - (1/load - x) / (1 - x), if a dropped row costs x of a kept one: with subset
                 answers each row is asked first what is in it, and x is what that costs, too
+    unasked     the same if rows went without being asked, as where no query has its windows
     max_gap     B: what one window in B + 1 has of the rows can just be kept at the highest load
     not given   of the rows that each query asked for, the share that it did not get; a row may be
                 kept for one and dropped on the way to another that needs fewer
@@ -244,6 +245,7 @@ class Overload:
         found["wrong_rows"] = errors.wrong if kind == "subset" else None
         if kind == "subset":
             found["max_gap"] = self.max_gap
+            found["least_unasked"] = round(machine.least_shed(load), 4)
             found["lost_windows"] = round(lost(run), 4)
         return found
 
