@@ -114,9 +114,8 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
     """
     asked = work.load.queries
     if moment.closing:
-        must = set(due(moment.standings))
-        stay = {q.name for q in asked} - moment.dropped - (moment.closing - must)
-        return [n for n in queries if asked[n].name in stay]
+        go = moment.dropped | (moment.closing - {*due(moment.standings)})
+        return [n for n in queries if asked[n].name not in go]
     tried = [n for n in queries if asked[n].name == moment.trial]
     if tried:
         # What it takes is not known, or it would not be tried: the clock says whether it fits.
