@@ -48,6 +48,7 @@ class Stream:
             graph=graph,
             metric="m",
             places=[],
+            counting={},
             kinds={},
             feeds={node: ()},
             ways={"b1": [(SOURCE, None)]},
