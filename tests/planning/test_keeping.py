@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from penstock.control.prior import taking
 from penstock.drops.standing import Standing
 from penstock.planning.asked import Asked, Node, Window
-from penstock.planning.keeping import Keeping, Moment, chosen, due
+from penstock.planning.keeping import Moment, chosen, due
 from penstock.planning.planner import plan
 from penstock.planning.taken import Work, conjuncts, covered
+from penstock.planning.trying import Keeping
 from penstock.planning.workload import Workload
 
 FAR = Standing(1000, False, 10.0, 60.0)

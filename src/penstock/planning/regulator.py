@@ -25,7 +25,7 @@ from penstock.network.operators import depth
 from penstock.network.settings import QuerySettings
 from penstock.planning.assume import workload
 from penstock.planning.at_entrance import Entrances
-from penstock.planning.keeping import OVER, Keeping, Moment
+from penstock.planning.keeping import OVER, Moment
 from penstock.planning.known import Known
 from penstock.planning.limits import Limits, within
 from penstock.planning.planner import plan
@@ -33,6 +33,7 @@ from penstock.planning.rates import Rates
 from penstock.planning.reach import Came
 from penstock.planning.result import Planned
 from penstock.planning.taken import Filters, Work
+from penstock.planning.trying import Keeping
 from penstock.planning.workload import Workload
 
 ENOUGH = 0.01
