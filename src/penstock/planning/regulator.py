@@ -201,11 +201,9 @@ class Regulator:
         self._keeping.look(
             late, list(alone), beyond=beyond, timed=timed, flows=flows, adds=adds, taken=taken
         )
-        closing = frozenset[str]()
-        late_soon = self._keeping.foreseen(self._next_response(ended, now) / self.target)
-        if self._keeping.tested and (fits < 1 or late_soon):
-            closing, fits = self._keeping.new, 1.0
-            self._keeping.trial = None
+        next_late = self._next_response(ended, now) / self.target
+        closing = self._keeping.too_much(next_late, late=fits < 1)
+        fits = 1.0 if closing else fits  # those that were there before are not to blame
         if fits < 1:
             capacity = max(min(capacity, fits * self._work_of_kept(load, now)), 1e-9)
         moment = Moment(

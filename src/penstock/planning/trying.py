@@ -97,6 +97,19 @@ class Keeping:
         self._foreseen = self._foreseen + 1 if lateness > _FORESEEN else 0
         return self._foreseen >= _TWICE or lateness > _SURELY
 
+    def too_much(self, lateness: float, *, late: bool) -> frozenset[str]:
+        """Names of those that go, because they were opened last and there is too much now.
+
+        Args:
+            lateness: as for `foreseen`.
+            late: whether the batch that ended was far too long.
+        """
+        clear = self.foreseen(lateness)
+        if not self.tested or not (clear or late):
+            return frozenset()
+        self.trial = None
+        return self.new
+
     def look(
         self,
         lateness: float | None,
