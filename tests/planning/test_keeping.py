@@ -149,6 +149,16 @@ def test_what_is_too_much_goes_for_the_one_that_was_opened_last():
     assert kept(load, replace(closing, standings=late), 2.0) == {"q0", "q2"}
 
 
+def test_where_nobody_knows_how_many_rows_are_taken_in_the_work_decides():
+    nodes = [Node("packets", cost=0.0, rate=1.0)]
+    nodes += [Node(f"q{i}", (0,), 0.5, aggregate=True, window=Window(60, 10, i)) for i in range(3)]
+    asked = tuple(Asked(f"q{i}", i + 1, answers="subset", max_gap=50) for i in range(3))
+    load = Workload(tuple(nodes), asked)
+    assert Work(load).rows([0]) == 0
+    gone = frozenset({"q0", "q1", "q2"})
+    assert kept(load, Moment(standings=standings(load), dropped=gone), 0.6) == {"q0"}
+
+
 def test_as_many_rows_as_were_too_much_are_not_tried_again_soon():
     def tried(keeping, rows):
         """Opens q, which is too much when its rows come; how long no other of so many is opened."""

@@ -120,7 +120,7 @@ def chosen(work: Work, queries: Sequence[int], capacity: float, moment: Moment) 
     opened = 0
     for n in cheap:
         free = n not in kept and asked[n].name not in moment.barred
-        known = free and work.rows([*kept, n]) <= ABOUT * moment.proven
+        known = free and 0 < work.rows([*kept, n]) <= ABOUT * moment.proven
         if known or (free and not opened and work.of([*kept, n]) <= _ROOM * capacity):
             kept.append(n)
             opened += asked[n].name in moment.dropped

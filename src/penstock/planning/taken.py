@@ -12,9 +12,12 @@ another passes none that the other does not; others are believed to be apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from penstock.control.prior import taking
 from penstock.planning.workload import Workload
@@ -51,13 +54,11 @@ class Work:
         load = self.load
         needed = load.spread(dict.fromkeys([*queries, *self.others], 1.0)) > 0
         total = float(load.work[needed & ~load.streams].sum())
-        for node, asked in self._taking.items():
-            if needed[node] and asked is not None:
-                share = covered((what, part) for x, what, part in asked if needed[x])
-                total -= float(load.work[node]) * (1 - share)
-                if share < 1:  # if all stay for one of them, none is looked into
-                    asking = self.asking.get(load.nodes[node].name, 0.0)
-                    total += asking * float(load.rows_in[node])
+        for node, share in self._shares(needed):
+            total -= float(load.work[node]) * (1 - share)
+            if share < 1:  # if all stay for one of them, none is looked into
+                asking = self.asking.get(load.nodes[node].name, 0.0)
+                total += asking * float(load.rows_in[node])
         return total
 
     def cheapest(self, queries: Iterable[int]) -> list[int]:
@@ -83,14 +84,18 @@ class Work:
         """
         load = self.load
         needed = load.spread(dict.fromkeys([*queries, *self.others], 1.0)) > 0
-        total = 0.0
+        return sum(share * float(load.rows_in[node]) for node, share in self._shares(needed))
+
+    def _shares(self, needed: NDArray[np.bool_]) -> Iterator[tuple[int, float]]:
+        """Nodes that take rows in, and the share of them that they take in.
+
+        Args:
+            needed: of each node, whether a query that is kept stands on it.
+        """
         for node, asked in self._taking.items():
             if needed[node]:
-                share = 1.0
-                if asked is not None:
-                    share = covered((what, part) for x, what, part in asked if needed[x])
-                total += share * float(load.rows_in[node])
-        return total
+                some = None if asked is None else [(w, part) for x, w, part in asked if needed[x]]
+                yield node, 1.0 if some is None else covered(some)
 
     @cached_property
     def _taking(self) -> dict[int, list[tuple[int, frozenset[str], float]] | None]:

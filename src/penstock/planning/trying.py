@@ -130,7 +130,7 @@ class Keeping:
 
         Args:
             lateness: the response time of the batch that ended over its target, if it is known.
-            cheapest: names of all queries, those first that are believed to take the least work.
+            cheapest: names of all queries, those first that take in the fewest rows.
             beyond: those that are believed to take far more than there is, each alone; they are
                 tried only while nothing is known of what any query costs, or none is kept.
             timed: whether batches tell by now what queries cost.
